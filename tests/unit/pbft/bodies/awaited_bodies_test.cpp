@@ -162,6 +162,47 @@ TEST_CASE("No state takes the place of a batch whose body is coming, or whose se
   }
 }
 
+TEST_CASE("Bodies are awaited for one time in a lag, and not for each batch anew") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const auto bring = [&](const BodyTree& body, std::size_t leaf) {
+    const auto root = body.part(body.name().root);
+    const auto leaves = decode_body_root(*root, body.name().size);
+    backup.feed(encode_part_message(*body.part(leaves->at(leaf)), ring(kClient)));
+  };
+  const std::vector<Proposal> proposals{pre_prepare(1, {by_digest(1)}),
+                                        pre_prepare(2, {by_digest(1, crumbs().name(), 1)})};
+  for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
+    const Proposal& proposal = proposals[sequence - 1];
+    const BodyTree& body = sequence == 1 ? tree() : crumbs();
+    backup.feed(proposal.frame);
+    backup.feed(encode_part_message(*body.part(body.name().root), ring(kClient)));
+    for (const NodeId from : {0U, 1U})
+      backup.feed(encode_vote(MessageType::decision, 0, sequence, proposal.batch, ring(from)));
+  }
+  const Digest state = sha256(as_bytes("state"));
+  for (const NodeId peer : {0U, 1U, 2U})
+    backup.feed(encode_checkpoint(2, state, state, state, ring(peer)));
+  REQUIRE(backup.replica.status().last_stable == 2);
+  for (std::size_t leaf = 0; leaf < 5; ++leaf) {
+    backup.tick(milliseconds(380));
+    CHECK(backup.replica.recovery() == RecoveryState::none);
+    bring(crumbs(), leaf);
+    bring(tree(), leaf);
+  }
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "result");
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  // Of the two seconds, 1.9 are over.
+  for (std::size_t leaf = 5; leaf < 10; ++leaf) {
+    bring(crumbs(), leaf);
+    backup.tick(milliseconds(300));
+  }
+  CHECK(backup.replica.recovery() == RecoveryState::fetching);
+}
+
 TEST_CASE("The log stays within its bounds while a body is on its way") {
   ReplicaSettings settings;
   settings.checkpoint_bytes = 100'000;
