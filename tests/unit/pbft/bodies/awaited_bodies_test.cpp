@@ -108,6 +108,23 @@ TEST_CASE("What others have committed blames nobody while its body is on its way
   CHECK(backup.replica.status().view_change_cause == ViewChangeCause::nothing_settled);
 }
 
+TEST_CASE("A backup that lacks a body blames no primary whose log is full of what is agreed on") {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 400;  // the body fills it
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+  backup.feed(retransmitted(request(1, "another", false, 0, 1)));
+  for (int i = 0; i < 40; ++i)
+    backup.tick(milliseconds(50));
+  CHECK(backup.replica.status().last_ordered == 0);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+}
+
 TEST_CASE("No state takes the place of a batch whose body is coming, or whose service is at work") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
