@@ -392,9 +392,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   // Two shares of the current view and two of what older ones have left, and one frame too many.
   check_bound("bytes in its log", status.log_bytes, 4 * settings.log_bytes_max + kFrameBytes);
   // And those for which backups wait: a batch, and one of each client.
-  check_bound("requests in its queue", status.queued_requests,
-              std::max<std::uint64_t>(settings.queue_requests_max, settings.batch_requests_max) +
-                  scenario_.clients + bad_clients_);
+  check_bound(
+      "requests in its queue", status.queued_requests,
+      settings.queue_requests_max + settings.batch_requests_max + scenario_.clients + bad_clients_);
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
   // Under load others than the first may be tried (pbft/core/views/slow_primary.hpp).

@@ -62,7 +62,7 @@ BodyHandle Bodies::want(const BodyName& name, const BodySource& source) {
   std::weak_ptr<Body>& known = known_[name];
   BodyHandle body = known.lock();
   if (body == nullptr) {
-    known = body = std::make_shared<Body>(*this, name);
+    known = body = std::make_shared<Body>(*this, name, ++bodies_so_far_);
     begin(*body);
   }
   ask_also(*body, source);
@@ -133,7 +133,6 @@ void Bodies::reset(Body& body) {
   body.state_ = Body::State::missing;
   body.root_.clear();
   body.nodes_.clear();
-  body.wanted_nodes_.clear();
   body.leaves_ = 0;
   body.bytes_here_ = 0;
   body.to_look_for_.clear();
@@ -145,7 +144,27 @@ void Bodies::reset(Body& body) {
   body.turn_ends_at_ = TimePoint::max();
   body.turn_ = kTurnMin;
   body.turns_in_vain_ = 0;
+  forget_wanted(body);
   body.wanted_ = {{body.name_.root, 1}};
+  note_lacking(body, body.name_.root);
+}
+
+void Bodies::forget_wanted(Body& body) {
+  for (const auto* wanted : {&body.wanted_, &body.wanted_nodes_}) {
+    for (const auto& [digest, times] : *wanted)
+      lacking_.erase({digest, body.number_});
+  }
+  body.wanted_.clear();
+  body.wanted_nodes_.clear();
+}
+
+void Bodies::note_lacking(Body& body, const Digest& digest) {
+  lacking_.emplace(std::pair(digest, body.number_), &body);
+}
+
+void Bodies::note_here(Body& body, const Digest& digest) {
+  if (body.wanted_.contains(digest) || body.wanted_nodes_.contains(digest)) return;
+  lacking_.erase({digest, body.number_});
 }
 
 // Nothing is kept by it here that was not checked when it was read.
@@ -158,10 +177,12 @@ void Bodies::on_root(Body& body, ByteView part) {
   auto children = decode_body_root(part, body.name_.size);
   if (!children) return break_off(body);
   body.root_.assign(part.begin(), part.end());
-  body.wanted_.clear();
+  forget_wanted(body);
   if (!has_body_nodes(body.name_.size)) return on_leaves(body, *children, 1);
-  for (const Digest& node : *children)
+  for (const Digest& node : *children) {
     ++body.wanted_nodes_[node];
+    note_lacking(body, node);
+  }
   for (const Digest& node : *children) {
     if (!body.wanted_nodes_.contains(node)) continue;
     if (const auto here = parts_.read(node)) {
@@ -181,6 +202,7 @@ void Bodies::on_node(Body& body, const Digest& digest, ByteView part, bool is_ke
   if (!leaves) return break_off(body);
   if (!is_kept) body.nodes_.emplace(digest, Bytes(part.begin(), part.end()));
   body.wanted_nodes_.erase(wanted);
+  note_here(body, digest);
   on_leaves(body, *leaves, times);
 }
 
@@ -191,7 +213,9 @@ void Bodies::on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint3
   for (const Digest& leaf : leaves) {
     const auto [wanted, is_new] = body.wanted_.try_emplace(leaf, 0);
     wanted->second += times;
-    if (is_new) body.to_look_for_.push_back(leaf);
+    if (!is_new) continue;
+    body.to_look_for_.push_back(leaf);
+    note_lacking(body, leaf);
   }
   look_for_leaves(body);
 }
@@ -227,6 +251,7 @@ void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_ke
   }
   body.bytes_here_ += size;
   body.wanted_.erase(wanted);
+  note_here(body, digest);
   if (body.wanted_.empty() && body.wanted_nodes_.empty()) finish(body);
 }
 
@@ -282,8 +307,7 @@ void Bodies::settle(Body& body, Body::State state) {
   body.kept_.clear();
   body.root_.clear();
   body.nodes_.clear();
-  body.wanted_.clear();
-  body.wanted_nodes_.clear();
+  forget_wanted(body);
   body.to_look_for_.clear();
   body.to_ask_.clear();
   body.asked_.clear();
@@ -306,49 +330,59 @@ void Bodies::release_parts(Body& body) {
 void Bodies::forget(Body& body) {
   if (closed_) return;
   release_parts(body);
-  std::erase(missing_, &body);
+  forget_wanted(body);
+  // Those that stay share their sources' answers anew.
+  if (std::erase(missing_, &body) > 0) changed_ = true;
+  std::erase(touched_, &body);
   std::erase(storing_, &body);
   const auto known = known_.find(body.name_);
   if (known != known_.end() && known->second.expired()) known_.erase(known);
 }
 
+// Looks at the bodies alone that lack the part: anybody may send one, and thousands may be missing.
 bool Bodies::on_part(const Digest& digest, ByteView part) {
-  bool used = false;
-  // Those that are settled by it leave the list.
-  const std::vector<Body*> missing = missing_;
-  for (Body* body : missing) {
-    const bool is_node = body->wanted_nodes_.contains(digest);
-    if (!is_node && !body->wanted_.contains(digest)) continue;
-    used = true;
-    body->asked_.erase(digest);
-    std::erase(body->to_ask_, digest);
-    const TimePoint progressed_at = body->progressed_at_;
-    const Duration patience = body->patience_;
-    // One that the disk has refused as a whole has no more time than it had.
-    if (body->ask_from_ == TimePoint::min()) body->progressed_at_ = context_.now;
-    body->patience_ = kPatienceMin;
-    body->stalled_at_ = context_.now + body->patience_;
-    body->turn_bytes_ += part.size();
-    if (digest == body->name_.root && body->root_.empty()) {
-      on_root(*body, part);
-    } else if (is_node) {
-      on_node(*body, digest, part, false);
-    } else {
-      on_leaf(*body, digest, part, false);
-    }
-    const bool is_refused = body->state_ == Body::State::missing &&
-                            body->wanted_.contains(digest) && !body->looks_again_;
-    look_again(*body);
-    if (is_refused) {
-      // It could not be kept: that is no progress, however often it comes.
-      body->asked_.insert(digest);
-      body->progressed_at_ = progressed_at;
-      body->patience_ = patience;
-      body->stalled_at_ = context_.now + patience;
-    }
+  std::vector<Body*> lacking;
+  for (auto at = lacking_.lower_bound({digest, 0});
+       at != lacking_.end() && at->first.first == digest; ++at) {
+    lacking.push_back(at->second);
   }
-  changed_ = changed_ || used;
-  return used;
+  for (Body* body : lacking)
+    take_part(*body, digest, part);
+  return !lacking.empty();
+}
+
+void Bodies::take_part(Body& body, const Digest& digest, ByteView part) {
+  const bool is_node = body.wanted_nodes_.contains(digest);
+  if (body.asked_.erase(digest) == 0) std::erase(body.to_ask_, digest);
+  const TimePoint progressed_at = body.progressed_at_;
+  const Duration patience = body.patience_;
+  // One that the disk has refused as a whole has no more time than it had.
+  if (body.ask_from_ == TimePoint::min()) body.progressed_at_ = context_.now;
+  body.patience_ = kPatienceMin;
+  body.stalled_at_ = context_.now + body.patience_;
+  body.turn_bytes_ += part.size();
+  if (digest == body.name_.root && body.root_.empty()) {
+    on_root(body, part);
+  } else if (is_node) {
+    on_node(body, digest, part, false);
+  } else {
+    on_leaf(body, digest, part, false);
+  }
+  const bool is_refused =
+      body.state_ == Body::State::missing && body.wanted_.contains(digest) && !body.looks_again_;
+  look_again(body);
+  if (is_refused) {
+    // It could not be kept: that is no progress, however often it comes.
+    body.asked_.insert(digest);
+    body.progressed_at_ = progressed_at;
+    body.patience_ = patience;
+    body.stalled_at_ = context_.now + patience;
+  }
+  if (body.state_ == Body::State::missing) {
+    touched_.push_back(&body);
+  } else {
+    changed_ = true;
+  }
 }
 
 // Those of other bodies come first that have waited for longer. Once in an event.
@@ -364,7 +398,13 @@ void Bodies::go_on_looking() {
 }
 
 void Bodies::advance(ReplicaActions& out) {
-  if (!changed_ && context_.now < next_timer_) return;
+  const std::vector<Body*> touched = std::exchange(touched_, {});
+  if (!changed_ && context_.now < next_timer_) {
+    for (Body* body : touched) {
+      if (body->state_ == Body::State::missing) ask_and_arm(*body, out);
+    }
+    return;
+  }
   go_on_looking();
   changed_ = false;
   // What has settled meanwhile is gone on with in an event of its own.
@@ -376,12 +416,15 @@ void Bodies::advance(ReplicaActions& out) {
     const BodySource* source = body->source();
     if (source != nullptr && !is_client(source->node)) ++askers_[source->node];
   }
-  for (Body* body : missing_) {
-    ask(*body, out);
-    if (!body->to_look_for_.empty()) next_timer_ = context_.now;
-    next_timer_ = std::min({next_timer_, body->stalled_at_, body->turn_ends_at_});
-    if (body->ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body->ask_from_);
-  }
+  for (Body* body : missing_)
+    ask_and_arm(*body, out);
+}
+
+void Bodies::ask_and_arm(Body& body, ReplicaActions& out) {
+  ask(body, out);
+  if (!body.to_look_for_.empty()) next_timer_ = context_.now;
+  next_timer_ = std::min({next_timer_, body.stalled_at_, body.turn_ends_at_});
+  if (body.ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body.ask_from_);
 }
 
 std::size_t Bodies::on_their_way_max(const BodySource& source) const {

@@ -49,8 +49,9 @@ class Body {
  public:
   enum class State : std::uint8_t { missing, storing, whole, broken };
 
-  // For Bodies only; others have handles.
-  Body(Bodies& owner, const BodyName& name) : owner_(owner), name_(name) {}
+  // For Bodies only; others have handles. Numbers are given out in ascending order.
+  Body(Bodies& owner, const BodyName& name, std::uint64_t number)
+      : owner_(owner), name_(name), number_(number) {}
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -68,6 +69,7 @@ class Body {
 
   Bodies& owner_;
   BodyName name_;
+  std::uint64_t number_;
   State state_ = State::missing;
   std::vector<BodySource> sources_;
   std::size_t source_ = 0;  // the one that is asked; the next when it does not deliver
@@ -134,12 +136,17 @@ class Bodies {
   friend class Body;
 
   void begin(Body& body);
-  static void reset(Body& body);
+  void reset(Body& body);
+  void forget_wanted(Body& body);
+  void note_lacking(Body& body, const Digest& digest);
+  // Requires that it is not wanted any more, or not as often.
+  void note_here(Body& body, const Digest& digest);
   void look_here(Body& body);
   void look_again(Body& body);
   void on_root(Body& body, ByteView part);
   void on_node(Body& body, const Digest& digest, ByteView part, bool is_kept);
   void on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times);
+  void take_part(Body& body, const Digest& digest, ByteView part);
   // In steps: there may be many leaves, and each that is here is read and hashed.
   void look_for_leaves(Body& body);
   void go_on_looking();
@@ -152,6 +159,7 @@ class Bodies {
   void settle(Body& body, Body::State state);
   void release_parts(Body& body);
   void ask(Body& body, ReplicaActions& out);
+  void ask_and_arm(Body& body, ReplicaActions& out);
   // When its source brings nothing, or little while there are others.
   void change_source(Body& body) const;
   static void ask_next_source(Body& body);
@@ -163,13 +171,17 @@ class Bodies {
   PartStore& parts_;
   std::map<BodyName, std::weak_ptr<Body>> known_;
   std::vector<Body*> missing_;
+  // By part, and the body's number: the bodies that lack it. Not hashed: clients choose the names.
+  std::map<std::pair<Digest, std::uint64_t>, Body*> lacking_;
+  std::uint64_t bodies_so_far_ = 0;
   std::vector<Body*> storing_;
   std::vector<DurableParts> to_store_;  // not asked for yet
   std::uint64_t stored_ = 0;            // requests to the disk so far
   std::vector<std::uint32_t> askers_;   // by replica, how many bodies are asked of it
   bool closed_ = false;
   bool settled_ = false;
-  bool changed_ = false;               // there may be something to ask for
+  bool changed_ = false;               // there may be something to ask for, of any body
+  std::vector<Body*> touched_;         // or of these: parts of them have come
   std::uint64_t looked_at_bytes_ = 0;  // in this event
   TimePoint next_timer_ = TimePoint::max();
 };

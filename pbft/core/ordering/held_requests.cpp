@@ -12,6 +12,10 @@ namespace {
 constexpr Duration kGivenUpAfter = seconds(5);
 // A primary that asks who holds a request is told so once in such a time.
 constexpr Duration kPassedOnAgainAfter = milliseconds(25);
+// Of one client, beside the bound in bytes: as many as fill that with bodies of 64 KiB, below which
+// requests carry their operations. Each body that is missing is looked at whenever one is
+// announced.
+constexpr std::uint32_t kBodiesOfClientMax = 1024;
 
 // Others say that they have it, and could hold it against a primary.
 std::uint32_t backers(const HeldRequest& request) {
@@ -53,12 +57,14 @@ bool HeldRequests::fits(NodeId client, std::uint64_t bytes, bool asks) {
   const OfClient& held = of_client_[client];
   // Else two replicas that are full of different requests could never come to hold the same.
   const std::uint32_t share = asks ? 2 : 1;
+  if (held.bodies >= share * kBodiesOfClientMax) return false;
   if (is_large(bytes)) return held.large < share;
   return held.bytes == 0 || (!is_large((held.bytes + bytes) / share) &&
                              bytes_ + bytes <= share * context_.settings.queue_bytes_max);
 }
 
 void HeldRequests::count(NodeId client, std::uint64_t bytes) {
+  ++of_client_[client].bodies;
   if (is_large(bytes)) {
     ++of_client_[client].large;
   } else {
@@ -70,6 +76,7 @@ void HeldRequests::count(NodeId client, std::uint64_t bytes) {
 void HeldRequests::drop(NodeId client, std::optional<HeldRequest>& request) {
   if (!request) return;
   const std::uint64_t bytes = request->body->name().size;
+  --of_client_[client].bodies;
   if (is_large(bytes)) {
     --of_client_[client].large;
   } else {

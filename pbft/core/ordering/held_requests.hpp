@@ -7,10 +7,11 @@
 // replicas have forwarded with the client's signature (they say that they have the body); then the
 // newer one. The other one waits for its turn, if anybody may wait for it, or if it is newer. What
 // does not come is dropped after a while.
-// Bounded in the bytes that are announced, half of them for one client; one of each client always
-// finds room. What is larger than that half is not counted with the others: of such bodies, which
-// lie on the disk, each client has one, and neither keeps the other from finding room. What the
-// primary wants held may take as much once more: it proposes only what enough replicas hold.
+// Bounded in the bytes that are announced, half of them for one client, and in the number of one
+// client's bodies; one of each client always finds room. What is larger than that half of the bytes
+// is not counted in bytes with the others: of such bodies, which lie on the disk, each client has
+// one, and neither keeps the other from finding room. What the primary wants held may take as much
+// once more: it proposes only what enough replicas hold.
 #pragma once
 
 #include <array>
@@ -95,6 +96,7 @@ class HeldRequests {
   struct OfClient {
     std::uint64_t bytes = 0;  // without a large one's
     std::uint32_t large = 0;
+    std::uint32_t bodies = 0;  // of any size
   };
 
   static void note_forwarded(OfSession& session, NodeId replica, const Name& name);

@@ -69,11 +69,16 @@ bool RequestQueue::make_room(const Client& asking, std::uint64_t bytes,
   }
   if (bytes_ + bytes > most_bytes + left) return false;
   if (requests_ >= most_requests) {
-    const auto largest = std::max_element(
-        clients_.begin(), clients_.end(),
-        [](const auto& a, const auto& b) { return a.second.requests < b.second.requests; });
-    if (largest->second.requests <= own_requests || largest->second.line.empty()) return false;
-    displace_last(largest->second, displaced);
+    Client* largest = nullptr;
+    for (auto& [id, client] : clients_) {
+      // The only one in a line stays. It may be beyond the room, and giving its place away would
+      // let its client have another one there.
+      if (client.line.size() > 1 && (largest == nullptr || client.requests > largest->requests)) {
+        largest = &client;
+      }
+    }
+    if (largest == nullptr || largest->requests <= own_requests) return false;
+    displace_last(*largest, displaced);
   }
   while (bytes_ + bytes > most_bytes) {
     Client* largest = nullptr;

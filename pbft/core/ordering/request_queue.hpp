@@ -10,14 +10,19 @@
 // clients behind it do not wait for it.
 //
 // One client can fill no more than half of the room. When the room is full, a client that has less
-// in it than another one takes the place of the last requests of the client that has most. So the
-// room is shared as well, however many clients flood it.
+// in it than another one takes the place of the last requests of the client that has most, among
+// those with two or more in line. So the room is shared as well, however many clients flood it.
 //
 // A request that a backup waits for goes to the front of its client's line, in the place of the
 // last one there if the client has filled its share: a primary is not to be blamed for what a
 // client that asks for too much made it drop. Where the client's share is all in the first batch,
 // such requests go beyond the room: into that batch while it is not full, and one of each client
 // behind it.
+//
+// So no more requests wait than queue_requests_max, one batch, and one of each client. Count what
+// lines hold beyond one request each. It is below the room when a request is taken within the room,
+// does not change when a request takes another one's place in a line of two or more, nor when a
+// request goes beyond the room, as that begins a line.
 #pragma once
 
 #include <cstdint>

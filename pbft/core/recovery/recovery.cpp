@@ -28,8 +28,8 @@ constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
 // So long parts stay of which no state came: they are likely to be wanted again.
 constexpr Duration kGivenUpKeptFor = minutes(1);
-// So long a body may make no progress before its batch is taken over with a state; and so long it
-// may take in all, for so many bytes in each second.
+// So long a body may make no progress before its batch is taken over with a state; and so long
+// bodies may be awaited in one lag, and a second longer for so many bytes of them.
 constexpr Duration kBodyAwaitedFor = seconds(2);
 constexpr std::uint64_t kBodyBytesPerSecond = std::uint64_t{4} << 20;
 // So long claims that were lost may take to come again.
@@ -137,23 +137,46 @@ Duration Recovery::patience() const {
 // origin would miss a write, only because it or its disk is slower than others.
 bool Recovery::goes_on() const {
   const Slot* next = log_.find(context_.progress.last_ordered + 1);
-  if (!behind_since_ || next == nullptr || next->phase != SlotPhase::committed) return false;
+  if (!lag_ || next == nullptr || next->phase != SlotPhase::committed || is_far_behind()) {
+    return false;
+  }
   if (all_whole(next->bodies)) return context_.is_service_at_work;
-  const Duration allowed = kBodyAwaitedFor + seconds(bytes_of(next->bodies) / kBodyBytesPerSecond);
-  if (context_.now - *behind_since_ >= allowed) return false;
+  if (lag_->awaited >= kBodyAwaitedFor + seconds(lag_->bytes / kBodyBytesPerSecond)) return false;
   return std::none_of(next->bodies.begin(), next->bodies.end(), [&](const BodyHandle& body) {
     return body->state() == Body::State::missing &&
            context_.now - body->progressed_at() >= kBodyAwaitedFor;
   });
 }
 
+// Without the next one, however large: it may be what the others are faster with. Bodies lie on the
+// disk.
+bool Recovery::is_far_behind() const {
+  const std::uint64_t bytes_max = 2 * context_.settings.log_bytes_max;
+  return log_.bytes() > bytes_max &&
+         log_.stable_content_bytes(context_.progress.last_ordered + 2) > bytes_max;
+}
+
+void Recovery::note_awaited() {
+  if (lag_->awaits_bodies) lag_->awaited += context_.now - lag_->noted_at;
+  lag_->noted_at = context_.now;
+  const std::uint64_t sequence = context_.progress.last_ordered + 1;
+  const Slot* next = log_.find(sequence);
+  lag_->awaits_bodies =
+      next != nullptr && next->phase == SlotPhase::committed && !all_whole(next->bodies);
+  if (!lag_->awaits_bodies || sequence <= lag_->counted_to) return;
+  lag_->bytes += bytes_of(next->bodies);
+  lag_->counted_to = sequence;
+}
+
 void Recovery::note_lag() {
   const std::uint64_t ordered = context_.progress.last_ordered;
   if (checkpoints_.stable_sequence() <= ordered) {
     lagging_since_.reset();
-    behind_since_.reset();
+    lag_.reset();
   } else {
-    if (!behind_since_ || ordered != ordered_then_) behind_since_ = lagging_since_ = context_.now;
+    if (!lag_ || ordered != ordered_then_) lagging_since_ = context_.now;
+    if (!lag_) lag_ = Lag{context_.now};
+    note_awaited();
     if (goes_on()) lagging_since_ = context_.now;
   }
   ordered_then_ = ordered;
@@ -171,7 +194,8 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
   }
   const bool behind =
       stable.sequence > progress.last_ordered &&
-      ((beyond_help && !goes_on()) || is_stuck() || !log_.reaches(stable.sequence + 1) ||
+      ((beyond_help && !goes_on()) || is_stuck() || is_far_behind() ||
+       !log_.reaches(progress.last_ordered + 1) || !log_.reaches(stable.sequence + 1) ||
        stable.sequence - progress.last_ordered >
            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   if (behind || execution_.is_unreliable()) return stable;

@@ -75,8 +75,8 @@ class Recovery {
   [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
   // No restart begins before it.
   [[nodiscard]] std::uint64_t base_before() const { return base_.before(); }
-  // Behind the stable checkpoint, but the next batch is committed, and waits for this replica's
-  // service, or for bodies, which come.
+  // Behind the stable checkpoint, but not far; and the next batch is committed, and waits for this
+  // replica's service, or for bodies, which come.
   [[nodiscard]] bool goes_on() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
@@ -89,6 +89,16 @@ class Recovery {
     back,    // it has been away, and may be restored
     astray,  // its state was found to be wrong, and is not repaired yet
     astray_and_back,
+  };
+
+  // From when a stable checkpoint lies ahead until none does: batches may wait for their bodies for
+  // so long in all, not each of them.
+  struct Lag {
+    TimePoint noted_at;
+    bool awaits_bodies = false;    // since then, the next batch does
+    Duration awaited{};            // in all, until then
+    std::uint64_t bytes = 0;       // of the bodies that were awaited
+    std::uint64_t counted_to = 0;  // the last batch whose bodies are among these
   };
 
   // A checkpoint to restore; true when one was begun.
@@ -114,6 +124,9 @@ class Recovery {
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
+  void note_awaited();
+  // So much lies behind the next batch, and is stable, that it fills the memory.
+  [[nodiscard]] bool is_far_behind() const;
   // For a state that nobody has.
   [[nodiscard]] bool is_waiting(bool beyond_help) const;
   void ask_for_checkpoint();
@@ -150,7 +163,7 @@ class Recovery {
   std::optional<TimePoint> waiting_since_;  // or since it has asked
   std::optional<TimePoint> given_up_at_;    // a fetch whose parts are still here
   std::optional<TimePoint> lagging_since_;
-  std::optional<TimePoint> behind_since_;  // likewise, whether it goes on or not
+  std::optional<Lag> lag_;  // likewise, whether it goes on or not
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared
   TimePoint watched_since_{};

@@ -238,6 +238,18 @@ void Log::forget_execution(Slot& slot) {
   slot.results_missing = 0;
 }
 
+std::uint64_t Log::stable_content_bytes(std::uint64_t first) const {
+  std::uint64_t bytes = 0;
+  const std::uint64_t last = std::min(stable_, first_retained_ + capacity() - 1);
+  for (std::uint64_t sequence = std::max(first, first_retained_); sequence <= last; ++sequence) {
+    const Slot* slot = find(sequence);
+    if (slot == nullptr) continue;
+    for (const Proposal& proposal : slot->proposals)
+      bytes += proposal.content != nullptr ? proposal.content->size() : 0;
+  }
+  return bytes;
+}
+
 void Log::reset(Slot& slot) {
   set_pre_prepare(slot, nullptr, {});
   for (Proposal& proposal : slot.proposals)

@@ -146,6 +146,8 @@ class Log {
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
   // In memory, with the bodies that it names.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // From this number on, of stable batches: contents in memory, without bodies.
+  [[nodiscard]] std::uint64_t stable_content_bytes(std::uint64_t first) const;
   // In memory or on the shelf: what this primary has proposed above the stable checkpoint, in all
   // its views.
   [[nodiscard]] std::uint64_t unstable_bytes(NodeId primary) const {

@@ -141,12 +141,11 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   standings_.on_status(*status);
   learn(*status);
   forgive(peer, status->settled);
-  if (peer.times_served > 0 && now < may_serve_at(peer)) {
+  if (now < may_serve_at(peer)) {
     context_.drop(DropReason::rate_limited);
     return true;
   }
   peer.served_at = now;
-  ++peer.times_served;
   serve(*status, out);
   return true;
 }
@@ -234,7 +233,8 @@ Frame Retransmission::renewed(const Frame& pre_prepare, const Digest& batch) con
 }
 
 // The primary sends its proposal; the others take turns, in case it does not want to. Those that
-// cannot help have none: the primary among them, and the peer itself.
+// cannot help have none: the primary among them, and the peer itself. Turns go by the batch and by
+// the Status, which all others have got: one of them sends it.
 bool Retransmission::is_own_turn(NodeId peer, std::uint64_t turn) const {
   const NodeId primary = context_.primary();
   if (context_.self == primary) return true;
@@ -257,7 +257,6 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
   };
   view_changer_.serve(status.replica, status.view, status.changing_view, out);
   checkpoints_.frames_above(status.last_stable, frames);
-  const Peer& peer = peers_[status.replica];
   for (std::uint64_t sequence = std::max(status.settled + 1, log_.first_retained());
        sequence <= log_.highest_known(); ++sequence) {
     if (frames.size() >= kFramesServedMax || bytes >= kBytesServedMax) break;
@@ -265,22 +264,23 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if (slot == nullptr) continue;
     const std::uint64_t place = sequence - status.settled - 1;
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
+    // What was passed over by a transfer of state may have been another batch than is known here,
+    // and what was executed ahead is not decided yet.
+    const bool decided =
+        sequence <= context_.progress.last_ordered && slot->execution != SlotExecution::none;
+    // Before the content: a peer alone in a later view takes only what f+1 have decided.
+    if (decided && (has & kHasCommitted) == 0) {
+      add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
+    }
     if ((has & kHasPrePrepare) == 0) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
-      if (is_small || is_own_turn(status.replica, sequence + peer.times_served)) {
+      if (is_small || is_own_turn(status.replica, sequence + status.counter)) {
         // An ordered batch is kept, whatever became of its number in later views.
         const bool ordered = sequence <= context_.progress.last_ordered;
         add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare,
                     slot->batch));
       }
-    }
-    // What was passed over by a transfer of state may have been another batch than is known here,
-    // and what was executed ahead is not decided yet.
-    const bool decided =
-        sequence <= context_.progress.last_ordered && slot->execution != SlotExecution::none;
-    if (decided && (has & kHasCommitted) == 0) {
-      add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
     }
     // MACs are made anew: session keys may have changed since.
     if ((has & kHasPrepared) == 0 && slot->own_prepare) {

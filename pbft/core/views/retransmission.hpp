@@ -50,7 +50,6 @@ class Retransmission {
     std::uint64_t last_ordered = 0;
     std::uint64_t highest_seen = 0;  // of which it has anything
     TimePoint served_at = TimePoint::min();
-    std::uint32_t times_served = 0;
     std::uint64_t settled = 0;        // the most that it has said
     std::uint64_t bytes_unmoved = 0;  // served, and not seen in what it says has settled
   };

@@ -48,7 +48,8 @@ void ViewChanger::note_gone(NodeId peer, TimePoint now) {
 }
 
 bool ViewChanger::is_held_up() const {
-  const std::uint64_t settled = agreement_.settled();
+  // What is agreed on, and waits for bodies here alone, is not what the primary waits for.
+  const std::uint64_t settled = lacks_bodies() ? agreement_.agreed() : agreement_.settled();
   return settled >= agreement_.high_water_mark() ||
          (settled >= log_.highest_proposed() &&
           (log_.view_bytes() >= context_.settings.log_bytes_max || context_.is_record_full()));
@@ -131,11 +132,13 @@ void ViewChanger::note_unsettled(TimePoint now) {
 
 void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
-  if (is_held_up()) patience_.restart(now, ordered);
+  const bool is_held = is_held_up();
+  if (is_held) patience_.restart(now, ordered);
   patience_.excuse(excuse(), now, ordered);
   const Patience::Oldest oldest = patience_.oldest(now, ordered);
   inputs.request_since = oldest.since;
-  slow_primary_.note(oldest.late_since, now);
+  // Nor is anything late from one event to the next.
+  slow_primary_.note(is_held ? std::nullopt : oldest.late_since, now);
   inputs.slow_at = slow_primary_.due();
 }
 

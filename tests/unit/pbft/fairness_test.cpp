@@ -18,7 +18,8 @@ constexpr NodeId kOther = kClient + 1;
 constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; they have no keys here
 
 struct Queue {
-  explicit Queue(const ReplicaSettings& given) : settings(given), queue(settings, QuorumRule::standard(1)) {}
+  explicit Queue(const ReplicaSettings& given)
+      : settings(given), queue(settings, QuorumRule::standard(1)) {}
 
   bool add(NodeId client, std::uint64_t timestamp, std::size_t size = 10,
            RequestQueue::Place place = RequestQueue::Place::last) {
@@ -164,6 +165,31 @@ TEST_CASE("A request that a backup waits for has room when its client's share is
   CHECK(waiting.queue.requests() == 9);
   CHECK(waiting.take().size() == 2);
   CHECK(waiting.queue.take().requests[0].timestamp == 11);
+}
+
+TEST_CASE("Beyond the queue's room are no more than a batch, and one request of each client") {
+  ReplicaSettings settings = small_queue();
+  settings.queue_requests_max = 8;
+  Queue waiting(settings);
+  constexpr NodeId kClients = 10;
+  std::uint64_t timestamp = 0;
+  for (int i = 0; i < 4; ++i)
+    REQUIRE(waiting.add(kGreedy, ++timestamp));
+  for (NodeId other = 1; other <= 4; ++other)
+    REQUIRE(waiting.add(kGreedy + other, ++timestamp));
+  REQUIRE(waiting.queue.requests() == 8);
+  // The greedy client's share is laid out, and others come that have less.
+  for (NodeId other = 5; other < kClients; ++other) {
+    for (int i = 0; i < 4; ++i) {
+      CHECK(waiting.add(kGreedy, ++timestamp, 10, RequestQueue::Place::front));
+      (void)waiting.add(kGreedy + other, ++timestamp);
+    }
+  }
+  CHECK(waiting.queue.requests() <= 8 + 4 + kClients);
+  // Each of them has its place all the same, for the sake of a backup.
+  for (NodeId other = 5; other < kClients; ++other)
+    CHECK(waiting.add(kGreedy + other, ++timestamp, 10, RequestQueue::Place::front));
+  CHECK(waiting.queue.requests() <= 8 + 4 + kClients);
 }
 
 TEST_CASE("A backup sends its primary the first request of each client, and again in time") {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
@@ -169,6 +172,78 @@ TEST_CASE("Alone in a later view, a replica asks in each interval, whatever it h
     backup.tick(milliseconds(50));
     CHECK(backup.sent(MessageType::status) == kReplicas - 1);
   }
+}
+
+// Replica 3 is alone in a later view, and replicas 1 and 2 have ordered what a faulty primary has
+// not shown to it.
+struct LeftOutAlone {
+  // One of the others has got some more of its Statuses before.
+  explicit LeftOutAlone(std::size_t operation_bytes, NodeId first = 1, int before = 0) {
+    alone.tick(milliseconds(0));
+    for (int i = 0; i < before; ++i)
+      ask({first}, ReplicaSettings().heartbeat_interval);
+    const Proposal proposal = pre_prepare(1, {request(1, std::string(operation_bytes, 'x'))});
+    for (const NodeId node : {1U, 2U}) {
+      others[node - 1].feed(proposal.frame);
+      others[node - 1].feed(prepare(3 - node, 1, proposal.batch));
+      for (const NodeId from : {0U, 3 - node})
+        others[node - 1].feed(commit(from, 1, proposal.batch));
+      REQUIRE(others[node - 1].replica.status().last_ordered == 1);
+    }
+    alone.feed(retransmitted(request(2)));
+    while (alone.replica.status().state == ReplicaState::normal)
+      alone.tick(milliseconds(50));
+  }
+  // Its next Status, and what those of the others send that get it.
+  void ask(std::initializer_list<NodeId> who_get_it, Duration after = milliseconds(50)) {
+    alone.tick(after);
+    const auto sent = std::find_if(
+        alone.actions.sends.begin(), alone.actions.sends.end(), [](const Outgoing& outgoing) {
+          return peek_header(*outgoing.frame)->type == MessageType::status;
+        });
+    REQUIRE(sent != alone.actions.sends.end());
+    const Frame status = sent->frame;
+    for (const NodeId node : who_get_it) {
+      Subject& other = others[node - 1];
+      other.now = alone.now;
+      other.feed(status);
+      for (const Outgoing& outgoing : other.actions.sends) {
+        if (outgoing.to != alone.node) continue;
+        const Frame& frame = outgoing.frame;
+        alone.feed_as_it_is(needs_seal(*frame, node) ? encode_sealed(*frame, ring(node)) : frame);
+      }
+    }
+  }
+  [[nodiscard]] bool is_there() const { return alone.replica.status().last_ordered == 1; }
+
+  std::array<Subject, 2> others{Subject(1), Subject(2)};
+  Subject alone{3};
+};
+
+TEST_CASE("A replica alone in a later view has small decided batches with its first Status") {
+  LeftOutAlone group(10);
+  group.ask({1, 2});
+  CHECK(group.is_there());
+}
+
+TEST_CASE(
+    "It has large ones with the second at the latest, though others have got more of its own") {
+  LeftOutAlone group(10'000, GENERATE(1U, 2U), GENERATE(0, 1, 2));
+  group.ask({1, 2});
+  if (!group.is_there()) group.ask({1, 2});
+  CHECK(group.is_there());
+}
+
+TEST_CASE("A decision goes before its batch's content") {
+  Subject backup(1);
+  backup.order(1, {request(1)});
+  backup.feed(status(2, 0));
+  std::vector<MessageType> types;
+  for (const Outgoing& outgoing : backup.actions.sends)
+    types.push_back(peek_header(*outgoing.frame)->type);
+  REQUIRE(types.size() >= 2);
+  CHECK(types[0] == MessageType::decision);
+  CHECK(types[1] == MessageType::pre_prepare);
 }
 
 TEST_CASE("A peer that asks too often is not served each time") {

@@ -108,6 +108,23 @@ TEST_CASE("What others have committed blames nobody while its body is on its way
   CHECK(backup.replica.status().view_change_cause == ViewChangeCause::nothing_settled);
 }
 
+TEST_CASE("A backup that lacks a body blames no primary whose log is full of what is agreed on") {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 400;  // the body fills it
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+  backup.feed(retransmitted(request(1, "another", false, 0, 1)));
+  for (int i = 0; i < 40; ++i)
+    backup.tick(milliseconds(50));
+  CHECK(backup.replica.status().last_ordered == 0);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+}
+
 TEST_CASE("No state takes the place of a batch whose body is coming, or whose service is at work") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
@@ -160,6 +177,86 @@ TEST_CASE("No state takes the place of a batch whose body is coming, or whose se
     backup.executed(execution, "result");
     CHECK(backup.replica.status().last_ordered == 2);
   }
+}
+
+TEST_CASE("Bodies are awaited for one time in a lag, and not for each batch anew") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const auto bring = [&](const BodyTree& body, std::size_t leaf) {
+    const auto root = body.part(body.name().root);
+    const auto leaves = decode_body_root(*root, body.name().size);
+    backup.feed(encode_part_message(*body.part(leaves->at(leaf)), ring(kClient)));
+  };
+  const std::vector<Proposal> proposals{pre_prepare(1, {by_digest(1)}),
+                                        pre_prepare(2, {by_digest(1, crumbs().name(), 1)})};
+  for (std::uint64_t sequence = 1; sequence <= 2; ++sequence) {
+    const Proposal& proposal = proposals[sequence - 1];
+    const BodyTree& body = sequence == 1 ? tree() : crumbs();
+    backup.feed(proposal.frame);
+    backup.feed(encode_part_message(*body.part(body.name().root), ring(kClient)));
+    for (const NodeId from : {0U, 1U})
+      backup.feed(encode_vote(MessageType::decision, 0, sequence, proposal.batch, ring(from)));
+  }
+  const Digest state = sha256(as_bytes("state"));
+  for (const NodeId peer : {0U, 1U, 2U})
+    backup.feed(encode_checkpoint(2, state, state, state, ring(peer)));
+  REQUIRE(backup.replica.status().last_stable == 2);
+  for (std::size_t leaf = 0; leaf < 5; ++leaf) {
+    backup.tick(milliseconds(380));
+    CHECK(backup.replica.recovery() == RecoveryState::none);
+    bring(crumbs(), leaf);
+    bring(tree(), leaf);
+  }
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "result");
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  // Of the two seconds, 1.9 are over.
+  for (std::size_t leaf = 5; leaf < 10; ++leaf) {
+    bring(crumbs(), leaf);
+    backup.tick(milliseconds(300));
+  }
+  CHECK(backup.replica.recovery() == RecoveryState::fetching);
+}
+
+TEST_CASE("The log stays within its bounds while a body is on its way") {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 100'000;
+  settings.log_bytes_max = 400'000;
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const Proposal first = pre_prepare(1, {by_digest(1)});
+  backup.feed(first.frame);
+  backup.feed(encode_part_message(*tree().part(tree().name().root), ring(kClient)));
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, first.batch, ring(from)));
+  std::uint64_t most = 0;
+  bool has_fetched = false;
+  for (std::uint64_t sequence = 2; sequence <= 400; ++sequence) {
+    const Proposal proposal =
+        pre_prepare(sequence, {request(sequence, std::string(8000, 'x'), false, 0, 1)});
+    backup.feed(proposal.frame);
+    for (const NodeId from : {1U, 2U})
+      backup.feed(prepare(from, sequence, proposal.batch));
+    for (const NodeId from : {0U, 1U, 2U})
+      backup.feed(commit(from, sequence, proposal.batch));
+    backup.tick(milliseconds(2));
+    if (sequence % 20 == 0) {
+      const Digest state = sha256(as_bytes("state" + std::to_string(sequence)));
+      for (const NodeId peer : {0U, 1U, 2U})
+        backup.feed(encode_checkpoint(sequence, state, state, state, ring(peer)));
+    }
+    most = std::max(most, backup.replica.status().log_bytes);
+    has_fetched = has_fetched || backup.replica.recovery() == RecoveryState::fetching;
+    if (sequence == 80) {
+      // It lags by two shares at most, and the body is waited for.
+      REQUIRE(backup.replica.status().last_stable == 80);
+      CHECK(backup.replica.status().log_batches == 80);
+    }
+  }
+  CHECK(has_fetched);
+  CHECK(most <= 3 * settings.log_bytes_max);
 }
 
 TEST_CASE("The last stable batch is kept for those that lag by it, however large") {
