@@ -70,7 +70,10 @@ void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
     given_up_.pop_front();
   }
   if (done && !flushed) before_ = base_.value_or(0);
-  if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
+  if (!flushed || !done) return;
+  // Another state may have taken its place at its number meanwhile, and its parts be gone.
+  const CheckpointClaim* now = snapshots_.find(flushed->sequence);
+  if (now == nullptr || *now != *flushed) return;
   before_ = base_.value_or(0);
   base_ = flushed->sequence;
   has_state_ = flushed->service != Digest{};

@@ -157,6 +157,36 @@ TEST_CASE("A base that was wrong keeps its parts for as long as the disk may nam
   CHECK(backup.parts.holds(right));
 }
 
+TEST_CASE("A state that is replaced while it is flushed does not become the base") {
+  Subject backup(1, every_batch());
+  backup.state = "a wrong state";
+  backup.tick(seconds(2));
+  backup.answers_flushes = false;
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const CheckpointMessage claim = *decode_checkpoint(*first_sent(backup, MessageType::checkpoint));
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(1, claim.order, claim.replies, right, ring(peer)));
+  REQUIRE(backup.actions.flush_parts);
+  backup.tick(milliseconds(300));
+  REQUIRE(backup.sent(MessageType::fetch_parts) == 1);
+  backup.feed(encode_part_message(*theirs.read(right), ring(0)));
+  REQUIRE(backup.restores == 1);
+
+  // That which has taken its place is flushed next.
+  backup.answers_flushes = true;
+  backup.actions.clear();
+  backup.replica.on_parts_flushed(true, backup.now, backup.actions);
+  backup.answer();
+  CHECK_FALSE(backup.parts.holds(claim.service));
+  const auto base = read_journal({backup.disk.begin(), backup.disk.end()}, kReplicas)->base;
+  REQUIRE(base);
+  CHECK(base->sequence == 1);
+  CHECK(base->service == right);
+}
+
 TEST_CASE("A restarted replica votes at once on what is not stable, and else when it is asked") {
   ReplicaSettings settings;
   settings.checkpoint_interval = 4;
