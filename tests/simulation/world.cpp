@@ -203,6 +203,7 @@ void World::strike(const Ingredient& ingredient) {
       replicas_[ingredient.node]->lose_disk();
       return;
     case IngredientKind::wrong_service:
+      if (is_untold_somewhere() && is_too_much(ingredient)) return;
       unnoticed_at_[ingredient.node] = replicas_[ingredient.node]->status().last_executed;
       return replicas_[ingredient.node]->lose_service(false);
     case IngredientKind::rotten_state:
@@ -285,12 +286,20 @@ bool World::one_more_may_be_faulty() const {
   return static_cast<std::uint32_t>(std::popcount(faulty)) < scenario_.faults;
 }
 
-// With f faulty ones beside it, a checkpoint may be stable that only f correct replicas have the
-// state of, which proves it to nobody. Then laggards need the batches, and what begins anew from
-// its disk has none of before.
+bool World::is_untold_somewhere() const {
+  const auto& all = scenario_.ingredients;
+  return std::any_of(all.begin(), all.end(), [&](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::untold_states &&
+           ingredient.is_active(scheduler_.now());
+  });
+}
+
+// With f faulty ones beside it, or one that cannot tell its state, a checkpoint may be stable that
+// only f correct replicas have the state of, which proves it to nobody. Then laggards need the
+// batches, and what begins anew from its disk has none of before.
 bool World::is_too_much(const Ingredient& lost_service) const {
   const auto& all = scenario_.ingredients;
-  return !one_more_may_be_faulty() &&
+  return (!one_more_may_be_faulty() || is_untold_somewhere()) &&
          std::any_of(all.begin(), all.end(), [&](const Ingredient& other) {
            return (other.kind == IngredientKind::power_loss ||
                    other.kind == IngredientKind::restart) &&

@@ -58,6 +58,7 @@ class World {
   void begin_second_turn(TimePoint since);
   void mend(const Ingredient& ingredient);
   [[nodiscard]] bool one_more_may_be_faulty() const;
+  [[nodiscard]] bool is_untold_somewhere() const;
   [[nodiscard]] bool is_too_much(const Ingredient& lost_service) const;
   void deliver(NodeId to, const pbft::Frame& frame);
   void deliver_to_replica(NodeId to, NodeId from, const pbft::Frame& frame);
