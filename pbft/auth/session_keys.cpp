@@ -107,6 +107,15 @@ SessionKeys::Installed SessionKeys::install(NodeId id, const KeyAnnouncement& an
   return Installed::fresh;
 }
 
+bool SessionKeys::is_newest(NodeId id, const KeyAnnouncement& announcement) const {
+  const auto member = members_.find(id);
+  if (member == members_.end()) return false;
+  const std::vector<Partner>& partners = member->second.partners;
+  return std::any_of(partners.begin(), partners.end(), [&](const Partner& partner) {
+    return partner.keys[0] && partner.keys[0]->announced == announcement;
+  });
+}
+
 // Ranges that overlap are of an earlier start with other settings.
 SessionKeys::Partner& SessionKeys::partner_for(Member& member, const SessionRange& sessions) {
   std::vector<Partner>& partners = member.partners;

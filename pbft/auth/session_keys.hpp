@@ -52,6 +52,8 @@ struct KeyAnnouncement {
   KeyEpoch epoch;
   SessionRange sessions;  // of a client's process; the default for a replica
   PublicKey key;
+
+  friend bool operator==(const KeyAnnouncement&, const KeyAnnouncement&) = default;
 };
 
 class SessionKeys {
@@ -74,6 +76,9 @@ class SessionKeys {
   // The partner has proven just now that this is its key. Refused: not a partner, a key of low
   // order, or one that is older than another of the same incarnation.
   Installed install(NodeId member, const KeyAnnouncement& announcement);
+
+  // It is the partner's newest key already.
+  [[nodiscard]] bool is_newest(NodeId member, const KeyAnnouncement& announcement) const;
 
   [[nodiscard]] bool knows(NodeId member) const { return members_.count(member) != 0; }
   [[nodiscard]] bool has_key(NodeId member, std::uint32_t session) const;

@@ -151,18 +151,19 @@ KeyExchange::Step KeyExchange::learn(const KeyTellMessage& message) {
   if (sessions_.install(message.from, message.announcement) == SessionKeys::Installed::fresh) {
     step.learnt = true;
     ++counters_.keys_learnt;
-    void_questions(message.from);
+    overtake_questions(message.from);
   }
   return step;
 }
 
 // An answer that an ended run has given elsewhere, and that comes now, must not bring it back. Of a
-// client there may be several runs at a time.
-void KeyExchange::void_questions(NodeId member) {
+// client there may be several runs at a time. Where both sides ask each other at once, each answer
+// is overtaken by the other connection's, and has to prove its own connection all the same.
+void KeyExchange::overtake_questions(NodeId member) {
   if (is_client(member)) return;
   links_[member].asked = {};
   for (auto& [id, conversation] : conversations_) {
-    if (conversation.member == member) conversation.asked = {};
+    if (conversation.member == member) conversation.is_overtaken = true;
   }
 }
 
@@ -189,7 +190,7 @@ KeyExchange::Step KeyExchange::on_ask(ConversationId conversation, ByteView fram
   const auto [entry, is_new] = conversations_.try_emplace(conversation);
   Conversation& state = entry->second;
   if (!is_new && now - state.told_at < kTellPause) return drop();
-  state = {message->from, draw_nonce(), now};
+  state = {message->from, draw_nonce(), now, false};
   Step step;
   step.answer = tell(message->from, message->nonce, state.asked);
   return step;
@@ -201,6 +202,9 @@ KeyExchange::Step KeyExchange::on_tell(ConversationId conversation, ByteView fra
   if (!message || found == conversations_.end() || message->from != found->second.member ||
       message->to != keys_.self() || !is_set(found->second.asked) ||
       message->answered != found->second.asked || now - found->second.told_at > kAnswerTimeMax) {
+    return drop();
+  }
+  if (found->second.is_overtaken && !sessions_.is_newest(message->from, message->announcement)) {
     return drop();
   }
   const Nonce asked = std::exchange(found->second.asked, {});

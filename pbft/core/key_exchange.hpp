@@ -115,13 +115,16 @@ class KeyExchange {
     NodeId member = 0;
     Nonce asked{};  // by us; zero: nothing is open
     TimePoint told_at{};
+    // Another connection has brought a key of the member since: an answer here proves the
+    // connection, if it tells that key, and changes no key.
+    bool is_overtaken = false;
   };
 
   void refresh(TimePoint now);
   Frame ask(NodeId replica, TimePoint now);
   [[nodiscard]] Frame tell(NodeId to, const Nonce& answered, const Nonce& asked);
   Step learn(const KeyTellMessage& message);
-  void void_questions(NodeId member);
+  void overtake_questions(NodeId member);
   Step on_ask(ConversationId conversation, ByteView frame, TimePoint now);
   Step on_tell(ConversationId conversation, ByteView frame, TimePoint now);
   Step on_refusal(NodeId member, const Nonce& expected, ByteView frame);

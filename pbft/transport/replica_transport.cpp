@@ -116,6 +116,12 @@ void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
     if (answer.proves) inbound_.prove(tag, header->sender);
     return;
   }
+  // It has no MAC: the connection alone tells who sends it, and a stranger's is not worth a hash.
+  if (header && header->type == MessageType::part &&
+      !inbound_.is_of(connection.tag(), header->sender)) {
+    ++counters_.dropped_unproven;
+    return;
+  }
   if (!handler_.on_frame(frame) || !header || header->session_count == 0) return;
   if (!inbound_.is_of(connection.tag(), header->sender)) return;
   // A request, or a hello; other messages name no session.

@@ -44,6 +44,7 @@ struct TransportCounters {
   std::uint64_t bytes_received = 0;
   std::uint64_t dropped_queue_full = 0;     // outgoing frames that met a full queue
   std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
+  std::uint64_t dropped_unproven = 0;  // parts on connections that their senders have not proven
   std::uint64_t accepted = 0;
   std::uint64_t closed_limit = 0;    // too many connections
   std::uint64_t closed_evicted = 0;  // the oldest unproven one, in favour of another
@@ -58,6 +59,7 @@ struct TransportCounters {
     bytes_received += other.bytes_received;
     dropped_queue_full += other.dropped_queue_full;
     dropped_not_connected += other.dropped_not_connected;
+    dropped_unproven += other.dropped_unproven;
     accepted += other.accepted;
     closed_limit += other.closed_limit;
     closed_evicted += other.closed_evicted;
@@ -91,6 +93,11 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
          "dropped_queue_full", kUnsentMetric, "queue_full", "The queue to the node was full."),
      metric_row<&TransportCounters::dropped_not_connected>("dropped_not_connected", kUnsentMetric,
                                                            "not_connected", "The node was away."),
+     metric_row<&TransportCounters::dropped_unproven>(
+         "dropped_unproven",
+         counter_metric("prophecy_replica_transport_unproven_parts_total", "messages",
+                        "Parts that came on connections which their senders had not proven to be "
+                        "their own.")),
      metric_row<&TransportCounters::accepted>(
          "accepted", counter_metric("prophecy_replica_connections_total", "connections",
                                     "Accepted connections.")),

@@ -245,6 +245,24 @@ TEST_CASE("An answer of an ended run that was held back does not bring it to lif
   }
 }
 
+TEST_CASE("Two replicas that ask each other at once prove both of their connections") {
+  Run one(1, 10);
+  Run other(0, 20);
+  const TimePoint now{};
+  const Frame ask_of_one = one.exchange.on_connected(0, now);
+  const Frame ask_of_other = other.exchange.on_connected(1, now);
+  const auto told_one = other.exchange.on_accepted_frame(kConversation, *ask_of_one, now);
+  const auto told_other = one.exchange.on_accepted_frame(kConversation, *ask_of_other, now);
+  const auto answer_of_one = one.exchange.on_link_frame(0, *told_one.answer, now);
+  const auto answer_of_other = other.exchange.on_link_frame(1, *told_other.answer, now);
+  REQUIRE(answer_of_one.learnt);
+  REQUIRE(answer_of_other.learnt);
+  CHECK(other.exchange.on_accepted_frame(kConversation, *answer_of_one.answer, now).authentic);
+  CHECK(one.exchange.on_accepted_frame(kConversation, *answer_of_other.answer, now).authentic);
+  CHECK(one.hears(other));
+  CHECK(other.hears(one));
+}
+
 TEST_CASE("Processes of one client have keys of their own, told apart by their sessions") {
   Run replica(0, 10);
   Run one(kClient, 20, "test group", {0, 64});

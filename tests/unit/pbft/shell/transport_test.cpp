@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint8_t kRequest = static_cast<std::uint8_t>(MessageType::request);
 constexpr std::uint8_t kPrepare = static_cast<std::uint8_t>(MessageType::prepare);
+constexpr std::uint8_t kPart = static_cast<std::uint8_t>(MessageType::part);
 constexpr std::uint8_t kTell = static_cast<std::uint8_t>(MessageType::key_tell);
 const Endpoint kAnyPort{"127.0.0.1", 0};
 
@@ -235,6 +236,21 @@ TEST_CASE("What is not authentic draws nothing, on a connection that is proven")
   REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
   server.transport->send_to_client(1024, 8, make_frame(kRequest, 1024, 8));
   CHECK(server.transport->counters().dropped_not_connected == 1);
+}
+
+TEST_CASE("A part is taken from the member alone that has proven its connection") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  RawPeer peer(io, server.transport->local_address());
+  const auto dropped = [&] { return server.transport->counters().dropped_unproven; };
+  peer.send_frame(make_frame(kPart, 1024, 0));
+  REQUIRE(run_until(io, [&] { return dropped() == 1; }));
+  peer.send_frame(make_frame(kTell, 1024, 0));
+  peer.send_frame(make_frame(kPart, 1025, 0));
+  peer.send_frame(make_frame(kPart, 1024, 0));
+  REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
+  CHECK(server.echo.last == *make_frame(kPart, 1024, 0));
+  CHECK(dropped() == 2);
 }
 
 TEST_CASE("A client comes back by itself when the replica does") {
