@@ -35,8 +35,9 @@
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
 //
-// Where the state is full at a checkpoint, writes but DELETE are answered with an agreed 507, and
-// not sent, until it is no longer so at a later one: all replicas in one state say the same.
+// Where the state is full at a checkpoint, requests are answered with an agreed 507, and not sent,
+// until it is no longer so at a later one: all replicas in one state say the same. DELETE and safe
+// methods (OPTIONS and PROPFIND are ordered as well) are carried out all the same.
 //
 // An origin that took no connection for a while may come back with another state (OriginTrust):
 //
