@@ -105,6 +105,7 @@ class HttpService final : public Service, private http::OriginHandler {
   void snapshot(PartStore& parts, SnapshotDone done) override;
   void restore(const PartStore& parts, const Digest& root, RestoreDone done) override;
   void adopt() override;
+  [[nodiscard]] bool may_undo() const override { return state_ != nullptr; }
   [[nodiscard]] bool is_away() const override { return trust_ == OriginTrust::away; }
   void give_up() override;
   void stop() override;

@@ -114,6 +114,8 @@ class Service {
   virtual void restore(const PartStore& parts, const Digest& root, RestoreDone done) = 0;
   // The present state is the right one, as if it had been restored.
   virtual void adopt() {}
+  // A write without a usable answer may be undone: by a restore of its state.
+  [[nodiscard]] virtual bool may_undo() const { return false; }
   // What it fronts does not answer, and may come back in another state.
   [[nodiscard]] virtual bool is_away() const { return false; }
   // The state is about to be replaced: executions that run are to end soon, as `unavailable` where

@@ -96,6 +96,22 @@ TEST_CASE("Of another write, batch or state nobody says anything about this one"
   CHECK(backup.replica.counters().writes_settled == 1);
 }
 
+TEST_CASE("A read outside the order is no vote while the write is compared that it may have seen") {
+  Uncertain world;
+  Subject& backup = world.backup;
+  const auto status_of_read = [&](std::uint64_t timestamp) {
+    backup.feed(request(timestamp, "read", true, 0, 1));
+    backup.executed(backup.actions.executions.at(0).id, "seen");
+    REQUIRE(backup.sent(MessageType::reply) == 1);
+    return decode_reply(*sent_by(backup, MessageType::reply))->status;
+  };
+  CHECK(status_of_read(1) == ReplyStatus::unavailable);
+  backup.feed(world.from(0, world.own.state));
+  backup.feed(world.from(3, world.own.state));
+  REQUIRE(backup.replica.counters().writes_settled == 1);
+  CHECK(status_of_read(2) == ReplyStatus::done);
+}
+
 TEST_CASE("Without 2f+1 equal states a write is executed three times at most, then doubted") {
   Uncertain world(every_batch());
   Subject& backup = world.backup;
