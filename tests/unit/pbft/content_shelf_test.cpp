@@ -1,7 +1,8 @@
+#include "pbft/core/state/content_shelf.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "base/digest.hpp"
-#include "pbft/core/state/content_shelf.hpp"
 #include "pbft/core/state/memory_part_store.hpp"
 
 namespace prophecy::pbft::test {
