@@ -143,10 +143,7 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       repeat_timer_(io),
       repeat_pause_(kRepeatPauseMin),
       settle_timer_(io),
-      in_flight_(io, settings.state.kind == StateKind::stateless ? std::filesystem::path()
-                                                                 : settings.in_flight),
-      settled_at_(std::chrono::steady_clock::now() +
-                  in_flight_.left_behind(settings.times.write_settle)),
+      in_flight_(io),
       state_(make_state(io, settings.state)),
       probe_(*this),
       // The one request that is about no resource.
@@ -157,6 +154,16 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
 }
 
 HttpService::~HttpService() = default;
+
+Result<> HttpService::open() {
+  if (!state_) return {};
+  if (!settings_.in_flight.empty()) {
+    if (auto opened = in_flight_.open(settings_.in_flight); !opened) return opened;
+    settled_at_ =
+        std::chrono::steady_clock::now() + in_flight_.left_behind(settings_.times.write_settle);
+  }
+  return state_->open();
+}
 
 bool HttpService::is_read(ByteView operation) const {
   const std::string_view text = as_text(operation);

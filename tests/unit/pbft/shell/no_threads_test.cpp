@@ -3,6 +3,7 @@
 
 #include "base/io/thread.hpp"
 #include "folder_place.hpp"
+#include "pbft/services/write_in_flight.hpp"
 #include "pbft/storage/part_folder.hpp"
 #include "pbft/storage/store.hpp"
 
@@ -63,6 +64,14 @@ TEST_CASE("No store is opened, nor taken for a damaged one, where threads are no
   const auto store = open();
   REQUIRE(store.has_value());
   CHECK((*store)->fresh() != is_there);
+}
+
+TEST_CASE("No write is sent without a thread that records it") {
+  TemporaryFolder folder;
+  boost::asio::io_context io{1};
+  const NoThreads limit;
+  WriteInFlight in_flight(io);
+  check_refused(in_flight.open(folder.path() / "write-in-flight"));
 }
 
 }  // namespace prophecy::pbft::test
