@@ -159,6 +159,28 @@ TEST_CASE("Without 2f+1 equal states a write is executed three times at most, th
   }
 }
 
+TEST_CASE("A replica that is restarted counts the attempts at a write anew, and no further") {
+  Uncertain world(every_batch());
+  const auto attempt_until_told = [](Subject& backup, std::uint32_t executions_max) {
+    std::uint32_t executions = 0;
+    for (int tick = 0; tick < 300 && executions < executions_max; ++tick) {
+      while (!backup.actions.executions.empty()) {
+        ++executions;
+        backup.executed(backup.actions.executions.at(0).id, kAgreed, ExecutionStatus::uncertain);
+      }
+      backup.tick(milliseconds(100));
+    }
+    return executions;
+  };
+  CHECK(attempt_until_told(world.backup, 2) == 2);  // and one before
+  REQUIRE(world.backup.replica.counters().writes_doubted == 0);
+  Subject again(1, every_batch(), world.backup.restarted(), world.backup.parts);
+  again.order(1, {request(1)});
+  CHECK(attempt_until_told(again, 10) == 3);
+  CHECK(again.replica.counters().writes_repeated == 2);
+  CHECK(again.replica.counters().writes_doubted == 1);
+}
+
 TEST_CASE("Nor is a write executed more often because a checkpoint before it has a state at last") {
   Subject backup(1, every_batch());
   backup.tells_state = false;
