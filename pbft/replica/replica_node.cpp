@@ -1,6 +1,7 @@
 #include "pbft/replica/replica_node.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/assert.hpp"
 #include "pbft/replica/adoption_commands.hpp"
@@ -62,6 +63,7 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
   if (!storage) return storage.error();
   std::unique_ptr<ReplicaNode> node(
       new ReplicaNode(io, identity, std::move(*acceptor), std::move(*storage), log, gate));
+  if (auto opened = node->open_service(); !opened) return opened.error();
   if (config.admin) {
     auto admin =
         AdminServer::listen(io, *config.admin, [node = node.get()](std::string_view request_line) {
@@ -131,16 +133,25 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
                                      {"sequence", write.sigma},
                                      {"reason", http::to_string(write.reason)}});
   });
-  if (const Duration left = service->left_behind(); left > Duration::zero()) {
-    log_.warning("write-left-behind",
-                 {{"settles_in_ms", static_cast<std::uint64_t>(
-                                        std::chrono::duration_cast<milliseconds>(left).count())}});
-  }
+  service->on_unrecorded_write([this](int error) {
+    log_.error("write-not-recorded", {{"reason", std::generic_category().message(error)}});
+  });
   service->on_fill([this](std::uint64_t percent) { on_fill(percent); });
   if (config.state.kind != StateKind::stateless) {
     service->on_return([this] { on_origin_returned(); });
   }
   return service;
+}
+
+Result<> ReplicaNode::open_service() {
+  if (auto opened = service_->open(); !opened) return opened;
+  const Duration left = service_->left_behind();
+  if (left > Duration::zero()) {
+    log_.warning("write-left-behind",
+                 {{"settles_in_ms", static_cast<std::uint64_t>(
+                                        std::chrono::duration_cast<milliseconds>(left).count())}});
+  }
+  return {};
 }
 
 void ReplicaNode::start() {

@@ -71,6 +71,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
               std::unique_ptr<ReplicaStorage> storage, Logger& log, FrameGate* gate);
 
   [[nodiscard]] std::unique_ptr<Service> make_service(boost::asio::io_context& io);
+  [[nodiscard]] Result<> open_service();
   bool on_frame(ByteView frame) override;
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;

@@ -9,6 +9,9 @@ namespace prophecy::pbft {
 
 namespace {
 
+// Of the results of reads that wait for the end of a write.
+constexpr std::size_t kHeldBytesMax = std::size_t{16} << 20;
+
 template <class T>
 void move_behind(std::vector<T>& from, std::vector<T>& out) {
   out.insert(out.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -111,7 +114,7 @@ void Executor::submit_unordered(const Execution& execution) {
     ++counters_.refused_unordered_write;
   } else if (state_ != State::held) {
     ++counters_.refused_without_state;
-  } else if (unordered_running_ >= settings_.unordered_reads_max) {
+  } else if (unordered_running_ + held_reads_.size() >= settings_.unordered_reads_max) {
     ++counters_.refused_overload;
   } else {
     begin(execution, Kind::unordered_read);
@@ -230,10 +233,29 @@ void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes
     case Kind::unordered_read:
       ASSERT(unordered_running_ > 0);
       --unordered_running_;
+      if (exclusive_ == Exclusive::write && service_.may_undo()) {
+        hold_read(id, status, std::move(result));
+        return go_on();
+      }
       break;
   }
   finished_.push_back({id, status, std::move(result)});
+  if (kind == Kind::ordered_write) release_reads(status == ExecutionStatus::done);
   go_on();
+}
+
+void Executor::hold_read(std::uint64_t id, ExecutionStatus status, Bytes result) {
+  if (held_bytes_ + result.size() > kHeldBytesMax) return refuse(id);
+  held_bytes_ += result.size();
+  held_reads_.push_back({id, status, std::move(result)});
+}
+
+// Behind the write, which tells the core whether anything can be relied on.
+void Executor::release_reads(bool has_seen_rightly) {
+  held_bytes_ = 0;
+  if (has_seen_rightly) return move_behind(held_reads_, finished_);
+  for (const Finished& read : std::exchange(held_reads_, {}))
+    refuse(read.id);
 }
 
 void Executor::finish_snapshot(std::uint64_t id, Result<Digest> root) {

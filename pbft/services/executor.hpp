@@ -5,7 +5,9 @@
 //   - reads between two writes run at the same time;
 //   - a write that carries a refusal is answered with it, in its turn, and not executed;
 //   - reads outside the order (PBFT's read-only optimisation) run at once. One that is no read is
-//     answered `unavailable`: a client cannot slip a write past the agreement;
+//     answered `unavailable`: a client cannot slip a write past the agreement. One that ends while
+//     a write runs may have seen it: where the service may undo writes, its answer is held back
+//     until the write has one, and is `unavailable` if that is not to be used;
 //   - a snapshot waits like a write, and is waited for; reads outside the order go on beside it;
 //   - a restore replaces the state, so nothing is begun any more for what came before it: that is
 //     answered `unavailable`, and snapshots that wait fail. It begins when all that runs has ended.
@@ -150,6 +152,9 @@ class Executor {
   void finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes result);
   void finish_snapshot(std::uint64_t id, Result<Digest> root);
   void finish_restore(std::uint64_t id, Result<> restored);
+  // It may have seen the write that runs.
+  void hold_read(std::uint64_t id, ExecutionStatus status, Bytes result);
+  void release_reads(bool has_seen_rightly);
   void refuse(std::uint64_t id);
   void refuse_without_state(std::uint64_t id);
   void end_exclusive(Exclusive what);
@@ -163,6 +168,8 @@ class Executor {
   std::deque<Waiting> waiting_;
   std::size_t reads_running_ = 0;
   std::size_t unordered_running_ = 0;
+  std::vector<Finished> held_reads_;
+  std::size_t held_bytes_ = 0;  // of their results
   Exclusive exclusive_ = Exclusive::none;
   State state_ = State::held;
   bool is_uncertain_ = false;

@@ -28,6 +28,13 @@ constexpr std::size_t kTargetBytesMax = 256 << 10;
 constexpr std::size_t kHeaderBytesMax = 512 << 10;
 constexpr std::size_t kHeaderCountMax = 4096;
 
+// The safe methods of IANA's registry (RFC 9110, 9.2.1; RFC 4918, 9.1; RFC 3253, 3.6; RFC 5323) and
+// DELETE: requests that a full state has room for.
+bool needs_no_room(std::string_view method) {
+  return http::is_safe_method(method) || method == "PROPFIND" || method == "REPORT" ||
+         method == "SEARCH" || method == "DELETE";
+}
+
 // Exactly one request, and no byte more: what is checked is what the origin will see.
 bool parses(http::RequestParser& parser, std::string_view text) {
   parser.reset();
@@ -136,10 +143,7 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       repeat_timer_(io),
       repeat_pause_(kRepeatPauseMin),
       settle_timer_(io),
-      in_flight_(io, settings.state.kind == StateKind::stateless ? std::filesystem::path()
-                                                                 : settings.in_flight),
-      settled_at_(std::chrono::steady_clock::now() +
-                  in_flight_.left_behind(settings.times.write_settle)),
+      in_flight_(io),
       state_(make_state(io, settings.state)),
       probe_(*this),
       // The one request that is about no resource.
@@ -150,6 +154,16 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
 }
 
 HttpService::~HttpService() = default;
+
+Result<> HttpService::open() {
+  if (!state_) return {};
+  if (!settings_.in_flight.empty()) {
+    if (auto opened = in_flight_.open(settings_.in_flight); !opened) return opened;
+    settled_at_ =
+        std::chrono::steady_clock::now() + in_flight_.left_behind(settings_.times.write_settle);
+  }
+  return state_->open();
+}
 
 bool HttpService::is_read(ByteView operation) const {
   const std::string_view text = as_text(operation);
@@ -165,7 +179,7 @@ void HttpService::execute(const Execution& execution, Done done) {
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
-  if (is_full_ && !http::is_read_method(request_.method) && request_.method != "DELETE") {
+  if (is_full_ && !needs_no_room(request_.method)) {
     ++counters_.refused_full;
     done(ExecutionStatus::done,
          made_answer(507,

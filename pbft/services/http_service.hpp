@@ -35,8 +35,9 @@
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
 //
-// Where the state is full at a checkpoint, writes but DELETE are answered with an agreed 507, and
-// not sent, until it is no longer so at a later one: all replicas in one state say the same.
+// Where the state is full at a checkpoint, requests are answered with an agreed 507, and not sent,
+// until it is no longer so at a later one: all replicas in one state say the same. DELETE and safe
+// methods (OPTIONS and PROPFIND are ordered as well) are carried out all the same.
 //
 // An origin that took no connection for a while may come back with another state (OriginTrust):
 //
@@ -99,11 +100,13 @@ class HttpService final : public Service, private http::OriginHandler {
               const sketch::Profile& profile);
   ~HttpService() override;
 
+  [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool is_read(ByteView operation) const override;
   void execute(const Execution& execution, Done done) override;
   void snapshot(PartStore& parts, SnapshotDone done) override;
   void restore(const PartStore& parts, const Digest& root, RestoreDone done) override;
   void adopt() override;
+  [[nodiscard]] bool may_undo() const override { return state_ != nullptr; }
   [[nodiscard]] bool is_away() const override { return trust_ == OriginTrust::away; }
   void give_up() override;
   void stop() override;
@@ -120,6 +123,10 @@ class HttpService final : public Service, private http::OriginHandler {
   void on_uncertain_write(std::function<void(const UncertainWrite&)> callback) {
     on_uncertain_ = std::move(callback);
   }
+  // Called when the file `in_flight` could not be written (errno): once until it could.
+  void on_unrecorded_write(std::function<void(int error)> callback) {
+    in_flight_.on_failure(std::move(callback));
+  }
   // Called after each snapshot and restore that succeeded: how full the state is.
   void on_fill(std::function<void(std::uint64_t percent)> callback) {
     on_fill_ = std::move(callback);
@@ -128,8 +135,7 @@ class HttpService final : public Service, private http::OriginHandler {
   // that is certain, behind which what came after it is executed once more.
   void on_return(std::function<void()> callback) { on_return_ = std::move(callback); }
 
-  // What an earlier process has sent may go on for so long, and is waited for.
-  [[nodiscard]] Duration left_behind() const {
+  [[nodiscard]] Duration left_behind() const override {
     return std::max<Duration>(settled_at_ - std::chrono::steady_clock::now(), Duration::zero());
   }
   [[nodiscard]] OriginTrust trust_in_origin() const { return trust_; }
@@ -180,7 +186,7 @@ class HttpService final : public Service, private http::OriginHandler {
   boost::asio::steady_timer settle_timer_;  // likewise; and for what is left behind
   WriteInFlight in_flight_;
   std::uint64_t sends_ = 0;
-  TimePoint settled_at_;                // of what an earlier process has left
+  TimePoint settled_at_{};              // of what an earlier process has left
   std::unique_ptr<StateKeeper> state_;  // null: stateless
   std::function<void(bool)> on_state_;
   std::function<void()> on_return_;

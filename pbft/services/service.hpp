@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/metric.hpp"
 #include "pbft/core/state/actions.hpp"
@@ -97,6 +98,9 @@ class Service {
 
   virtual ~Service() = default;
 
+  // Takes what it needs of the system, once and before all else. An error: nothing may begin.
+  [[nodiscard]] virtual Result<> open() { return {}; }
+
   // True when the operation cannot change the state. Looks at nothing but the bytes.
   [[nodiscard]] virtual bool is_read(ByteView operation) const = 0;
   // `execution.storage` keeps the operation; a service that answers later keeps a copy of it. What
@@ -114,6 +118,10 @@ class Service {
   virtual void restore(const PartStore& parts, const Digest& root, RestoreDone done) = 0;
   // The present state is the right one, as if it had been restored.
   virtual void adopt() {}
+  // A write without a usable answer may be undone: by a restore of its state.
+  [[nodiscard]] virtual bool may_undo() const { return false; }
+  // A write that an earlier process has sent may go on for so long, and is waited for.
+  [[nodiscard]] virtual Duration left_behind() const { return Duration::zero(); }
   // What it fronts does not answer, and may come back in another state.
   [[nodiscard]] virtual bool is_away() const { return false; }
   // The state is about to be replaced: executions that run are to end soon, as `unavailable` where

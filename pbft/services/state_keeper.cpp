@@ -1,11 +1,11 @@
 #include "pbft/services/state_keeper.hpp"
 
-#include <csignal>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "base/io/thread.hpp"
 
 namespace prophecy::pbft {
 
@@ -16,7 +16,18 @@ StateKeeper::~StateKeeper() {
   stop();
 }
 
+Result<> StateKeeper::open() {
+  if (auto started = start(); !started) return started;
+  return state_->open();
+}
+
+Result<> StateKeeper::start() {
+  if (thread_.joinable()) return {};
+  return start_thread(thread_, [this] { work(); });
+}
+
 void StateKeeper::snapshot(PartStore& parts, Service::SnapshotDone done) {
+  if (auto started = start(); !started) return refuse(done, started.error());
   pipe_->open(parts, &parts);
   run([this, done = std::move(done)] {
     auto root = state_->snapshot(*pipe_);
@@ -29,6 +40,7 @@ void StateKeeper::snapshot(PartStore& parts, Service::SnapshotDone done) {
 }
 
 void StateKeeper::restore(const PartStore& parts, const Digest& root, Service::RestoreDone done) {
+  if (auto started = start(); !started) return refuse(done, started.error());
   pipe_->open(parts, nullptr);
   run([this, root, done = std::move(done)] {
     auto restored = state_->restore(*pipe_, root);
@@ -39,19 +51,16 @@ void StateKeeper::restore(const PartStore& parts, const Digest& root, Service::R
 void StateKeeper::run(std::function<void()> job) {
   ASSERT(!guard_);
   guard_.emplace(loop_.get_executor());
-  if (!thread_.joinable()) {
-    // Signals are for the event loop's thread; a pipe to a program that has ended is an error
-    // value.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
   const std::lock_guard lock(mutex_);
   job_ = std::move(job);
   changed_.notify_all();
+}
+
+template <class Done>
+void StateKeeper::refuse(const Done& done, const Error& error) {
+  ASSERT(!guard_);
+  guard_.emplace(loop_.get_executor());
+  answer([done, error] { done(error); });
 }
 
 void StateKeeper::work() {

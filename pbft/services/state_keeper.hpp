@@ -24,6 +24,9 @@ class StateKeeper {
   StateKeeper(boost::asio::io_context& loop, std::unique_ptr<ServiceState> state);
   ~StateKeeper();
 
+  // Starts the thread, and opens the state. Where that is not done, the first snapshot or restore
+  // does the former.
+  [[nodiscard]] Result<> open();
   // Require that no other is on its way.
   void snapshot(PartStore& parts, Service::SnapshotDone done);
   void restore(const PartStore& parts, const Digest& root, Service::RestoreDone done);
@@ -35,7 +38,10 @@ class StateKeeper {
  private:
   using WorkGuard = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
+  [[nodiscard]] Result<> start();
   void run(std::function<void()> job);
+  template <class Done>
+  void refuse(const Done& done, const Error& error);
   void work();
   void answer(std::function<void()> answer);
 
@@ -47,7 +53,7 @@ class StateKeeper {
   std::condition_variable changed_;
   std::function<void()> job_;
   bool stopping_ = false;
-  std::thread thread_;  // started by the first job
+  std::thread thread_;
 };
 
 }  // namespace prophecy::pbft

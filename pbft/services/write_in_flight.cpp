@@ -1,19 +1,29 @@
 #include "pbft/services/write_in_flight.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/assert.hpp"
+#include "base/io/thread.hpp"
 
 namespace prophecy::pbft {
 namespace {
 
 // A record of a write that goes on says so for this time ahead, and is not renewed before.
 constexpr Duration kGoesOnFor = milliseconds(100);
+
+// False with errno.
+bool write_to(int file, std::uint64_t sent_at) {
+  errno = ENOSPC;  // of a write that is cut short
+  return ::pwrite(file, &sent_at, sizeof sent_at, 0) == sizeof sent_at;
+}
 
 std::uint64_t milliseconds_since_1970() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -23,12 +33,29 @@ std::uint64_t milliseconds_since_1970() {
 
 }  // namespace
 
-WriteInFlight::WriteInFlight(boost::asio::io_context& loop, const std::filesystem::path& file)
-    : loop_(loop) {
-  if (file.empty()) return;
-  file_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file_) return;
-  if (::pread(file_.get(), &before_, sizeof before_, 0) != sizeof before_) before_ = 0;
+Result<> WriteInFlight::open(const std::filesystem::path& file) {
+  ASSERT(!file_);
+  const auto refuse = [&](Error error) {
+    error.message += "; the agent records there that its origin may be carrying out a write";
+    return error;
+  };
+  UniqueFd opened(
+      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  struct stat status {};
+  if (!opened || ::fstat(opened.get(), &status) != 0) return refuse(io_error(file.string()));
+  if (!S_ISREG(status.st_mode)) {
+    return refuse({ErrorKind::invalid, file.string() + ": is no regular file"});
+  }
+  const ssize_t size = ::pread(opened.get(), &before_, sizeof before_, 0);
+  if (size < 0) return refuse(io_error(file.string()));
+  if (size != sizeof before_) {
+    before_ = 0;
+    if (!write_to(opened.get(), before_)) return refuse(io_error(file.string()));
+  }
+  file_ = std::move(opened);
+  auto started = start_thread(thread_, [this] { run(); });
+  if (!started) file_.reset();
+  return started;
 }
 
 WriteInFlight::~WriteInFlight() {
@@ -66,15 +93,6 @@ void WriteInFlight::end() {
 }
 
 void WriteInFlight::hand_over(Record record) {
-  if (!thread_.joinable()) {
-    // Signals are for the event loop's thread.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
   const std::lock_guard lock(mutex_);
   // Whoever waits for a record that is overtaken has been given up: one write runs at a time.
   next_ = std::move(record);
@@ -82,6 +100,7 @@ void WriteInFlight::hand_over(Record record) {
 }
 
 void WriteInFlight::run() {
+  bool has_failed = false;
   for (;;) {
     Record record;
     {
@@ -90,8 +109,14 @@ void WriteInFlight::run() {
       if (!next_) return;
       record = std::move(*std::exchange(next_, std::nullopt));
     }
-    // The disk may be full: then the next process does not wait.
-    (void)!::pwrite(file_.get(), &record.sent_at, sizeof record.sent_at, 0);
+    // The write is sent all the same. But the next process may not wait for it.
+    const int error = write_to(file_.get(), record.sent_at) ? 0 : errno;
+    const bool failed_before = std::exchange(has_failed, error != 0);
+    if (has_failed && !failed_before) {
+      boost::asio::post(loop_, [this, error] {
+        if (on_failure_) on_failure_(error);
+      });
+    }
     if (record.recorded) boost::asio::post(loop_, std::move(record.recorded));
   }
 }

@@ -1,6 +1,9 @@
 #include "pbft/storage/part_folder.hpp"
 
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,6 +16,7 @@
 
 #include "base/assert.hpp"
 #include "base/file.hpp"
+#include "base/io/thread.hpp"
 #include "base/unique_fd.hpp"
 #include "pbft/storage/part_files.hpp"
 
@@ -127,7 +131,6 @@ class PartFolder final : public PartFiles {
   UniqueFd folder_fd_;
 };
 
-// A thread for each piece of work: one a second in a group without large bodies.
 class WriterThread final : public PartWriter {
  public:
   using Executor = boost::asio::io_context::executor_type;
@@ -135,25 +138,54 @@ class WriterThread final : public PartWriter {
   WriterThread(const WriterThread&) = delete;
   WriterThread& operator=(const WriterThread&) = delete;
   ~WriterThread() override {
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+
+  [[nodiscard]] Result<> start() {
+    return start_thread(thread_, [this] { work(); });
   }
 
   void run(std::function<void()> work, std::function<void()> done) override {
-    ASSERT(!thread_.joinable());
-    // Keeps the loop from ending meanwhile.
-    auto guard = boost::asio::make_work_guard(executor_);
-    thread_ = std::thread(
-        [this, work = std::move(work), done = std::move(done), guard = std::move(guard)]() mutable {
-          work();
-          boost::asio::post(executor_, [this, done = std::move(done)] {
-            thread_.join();
-            done();
-          });
-        });
+    const std::lock_guard lock(mutex_);
+    ASSERT(!job_);
+    job_.emplace(std::move(work), std::move(done), boost::asio::make_work_guard(executor_));
+    changed_.notify_all();
   }
 
  private:
+  struct Job {
+    Job(std::function<void()> to_do, std::function<void()> then,
+        boost::asio::executor_work_guard<Executor> keeps_loop)
+        : work(std::move(to_do)), done(std::move(then)), guard(std::move(keeps_loop)) {}
+    std::function<void()> work;
+    std::function<void()> done;
+    boost::asio::executor_work_guard<Executor> guard;  // keeps the loop from ending meanwhile
+  };
+
+  // What was asked for is done to its end.
+  void work() {
+    while (auto job = take()) {
+      job->work();
+      boost::asio::post(executor_, std::move(job->done));
+    }
+  }
+  [[nodiscard]] std::optional<Job> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopping_ || job_; });
+    return std::exchange(job_, std::nullopt);
+  }
+
   Executor executor_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::optional<Job> job_;
+  bool stopping_ = false;
   std::thread thread_;
 };
 
@@ -163,8 +195,9 @@ Result<std::unique_ptr<FilePartStore>> open_part_store(
     const StoreSettings& settings, boost::asio::io_context::executor_type executor) {
   auto folder = std::make_unique<PartFolder>(settings.folder / "parts");
   if (auto opened = folder->open(); !opened) return opened.error();
-  return FilePartStore::open(std::move(folder), std::make_unique<WriterThread>(std::move(executor)),
-                             settings.sync);
+  auto writer = std::make_unique<WriterThread>(std::move(executor));
+  if (auto started = writer->start(); !started) return started.error();
+  return FilePartStore::open(std::move(folder), std::move(writer), settings.sync);
 }
 
 }  // namespace prophecy::pbft

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "base/io/thread.hpp"
 #include "pbft/storage/promise_database.hpp"
 
 namespace prophecy::pbft {
@@ -35,10 +37,14 @@ class Store::Machine {
       : folder_(std::move(folder)),
         database_(std::move(database)),
         sync_(sync),
-        executor_(std::move(executor)),
-        writer_([this] { run(); }) {}
+        executor_(std::move(executor)) {}
+
+  [[nodiscard]] Result<> start() {
+    return start_thread(writer_, [this] { run(); });
+  }
 
   ~Machine() {
+    if (!writer_.joinable()) return;
     {
       const std::lock_guard lock(mutex_);
       closing_ = true;
@@ -162,12 +168,19 @@ Store::~Store() = default;
 
 Result<std::unique_ptr<Store>> Store::open(const StoreSettings& settings,
                                            const StoreIdentity& identity, Executor executor) {
-  auto folder = StoreFolder::open(settings.folder, identity, PromiseDatabase::make);
-  if (!folder) return folder.error();
-  auto database = PromiseDatabase::open(folder->database(), folder->mark_secret());
-  if (!database) return database.error();
-  return std::unique_ptr<Store>(new Store(std::make_unique<Machine>(
-      std::move(*folder), std::move(*database), settings.sync, std::move(executor))));
+  // RocksDB starts threads of its own.
+  try {
+    auto folder = StoreFolder::open(settings.folder, identity, PromiseDatabase::make);
+    if (!folder) return folder.error();
+    auto database = PromiseDatabase::open(folder->database(), folder->mark_secret());
+    if (!database) return database.error();
+    auto machine = std::make_unique<Machine>(std::move(*folder), std::move(*database),
+                                             settings.sync, std::move(executor));
+    if (auto started = machine->start(); !started) return started.error();
+    return std::unique_ptr<Store>(new Store(std::move(machine)));
+  } catch (const std::system_error& error) {
+    return no_thread(error);
+  }
 }
 
 bool Store::fresh() const {

@@ -268,8 +268,11 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   if (!pending.read) --ordered_in_flight_;
   collected_in_flight_ -= pending.collected_bytes;
   if (status == ExecutionStatus::lost && !pending.read) unreliable_ = true;
-  // Whether a read came before the state was replaced or after it, nobody can tell.
-  if (pending.read && pending.restores != restores_) status = ExecutionStatus::unavailable;
+  // Whether a read came before the state was replaced or after it, nobody can tell. Nor whether the
+  // write that is compared, which it may have seen, stays.
+  if (pending.read && (pending.restores != restores_ || uncertain_)) {
+    status = ExecutionStatus::unavailable;
+  }
 
   // What a service says that may have missed a write is no vote.
   const bool done = !is_unreliable() && !in_doubt_since_ && status == ExecutionStatus::done &&

@@ -16,11 +16,14 @@ static_assert(kLeafBytes * kPartChildrenMax >= kFrameBytesMax);
 
 std::optional<Digest> ContentShelf::put(const Bytes& content) {
   std::vector<Digest> kept;
+  std::vector<Digest> added;
   const auto keep = [&](const std::vector<Digest>& children, ByteView payload) {
     const Bytes part = encode_part(children, payload);
     const Digest digest = sha256(part);
+    const bool is_new = !parts_.holds(digest);
     if (!parts_.keep_written(digest, part)) return false;
     kept.push_back(digest);
+    if (is_new) added.push_back(digest);
     return true;
   };
   bool done = true;
@@ -30,7 +33,9 @@ std::optional<Digest> ContentShelf::put(const Bytes& content) {
   }
   const std::vector<Digest> leaves = kept;
   if (done && keep(leaves, {}) && parts_.pin(kept.back())) return kept.back();
-  for (const Digest& digest : kept)
+  // Others were here before: of a snapshot, or of a state that is fetched, whose root is not pinned
+  // yet.
+  for (const Digest& digest : added)
     parts_.discard(digest);
   return std::nullopt;
 }

@@ -1,7 +1,10 @@
 #include "pbft/services/state/folder_owner.hpp"
 
+#include <utility>
+
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.hpp"
@@ -20,6 +23,18 @@ bool set_user(uid_t user) {
 bool set_group(gid_t group) {
   ::setfsgid(group);
   return static_cast<gid_t>(::setfsgid(kNobody)) == group;
+}
+
+Result<std::vector<gid_t>> other_groups() {
+  const int number = ::getgroups(0, nullptr);
+  std::vector<gid_t> groups(number > 0 ? static_cast<std::size_t>(number) : 0);
+  if (number < 0 || ::getgroups(number, groups.data()) != number) return io_error("getgroups");
+  return groups;
+}
+
+// Of this thread: the C library's function changes those of all threads.
+bool set_other_groups(const std::vector<gid_t>& groups) {
+  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
 // Each folder above it.
@@ -57,16 +72,21 @@ Result<> FolderOwner::become(int folder, const std::string& path) {
   struct stat status {};
   if (::fstat(folder, &status) != 0) return io_error(path);
   if (::geteuid() != 0 || status.st_uid == 0) return {};
+  auto groups = other_groups();
+  if (!groups) return groups.error();
+  groups_ = std::move(*groups);
   is_other_ = true;
-  // The group first: only root may change it.
-  if (set_group(status.st_gid) && set_user(status.st_uid)) return {};
+  // The groups first: only root may change them.
+  const bool is_alone = groups_.empty() || set_other_groups({});
+  if (is_alone && set_group(status.st_gid) && set_user(status.st_uid)) return {};
   return Error{ErrorKind::io, path + ": this process may not act as the folder's owner"};
 }
 
 FolderOwner::~FolderOwner() {
   if (!is_other_) return;
   // A thread that stays somebody else would fail at everything that comes.
-  const bool is_root = set_user(::geteuid()) && set_group(::getegid());
+  const bool is_root = set_user(::geteuid()) && set_group(::getegid()) &&
+                       (groups_.empty() || set_other_groups(groups_));
   ASSERT(is_root);
 }
 

@@ -1,8 +1,10 @@
 // `FolderOwner` lets the calling thread work on files as the owner of a folder, while it lives.
 //
-// An agent that runs as root restores the folder of an origin that nobody trusts: a link or a file
-// that the origin exchanges at the right moment must not be opened, changed or given away with
-// root's rights. What is made anew belongs to the folder's owner without being given away.
+// An agent that runs as root looks at and restores the folder of an origin that nobody trusts: a
+// link or a file that the origin exchanges at the right moment must not be opened, changed or given
+// away with root's rights. Nor must a file be read that the origin may not read, and has only a
+// hard link to: it would be restored as the origin's own. What is made anew belongs to the folder's
+// owner without being given away.
 //
 // Does nothing in a process that is not root's, and for a folder of root's. Made and destroyed on
 // one thread; other threads keep their rights.
@@ -10,6 +12,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -33,6 +36,7 @@ class FolderOwner {
 
  private:
   bool is_other_ = false;
+  std::vector<gid_t> groups_;  // this process's others, beside its own
 };
 
 }  // namespace prophecy::pbft

@@ -4,6 +4,8 @@
 #include <ctime>
 #include <utility>
 
+#include "pbft/services/state/folder_owner.hpp"
+
 namespace prophecy::pbft {
 
 namespace {
@@ -97,6 +99,8 @@ Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
 }
 
 Result<Digest> FolderScan::run(int folder) {
+  FolderOwner owner;
+  if (auto became = owner.become(folder, rules_.folder); !became) return became.error();
   is_counted_ = true;
   auto root = scan_folder(folder, "", 0);
   if (!root) is_counted_ = false;

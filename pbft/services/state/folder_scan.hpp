@@ -1,6 +1,7 @@
 // Walks a folder and makes its tree of parts. What cannot be read, or kept, makes the walk fail;
 // but it goes on to its end and counts, since whether a state is full must not depend on that.
-// Blocking.
+// In a process of root's, the folder's owner does it (FolderOwner): what the origin may not read is
+// no part of its state. Blocking.
 #pragma once
 
 #include <optional>

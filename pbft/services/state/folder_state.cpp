@@ -8,15 +8,22 @@
 
 namespace prophecy::pbft {
 
-Result<UniqueFd> FolderState::open() const {
+Result<> FolderState::open() {
+  auto folder = open_folder();
+  if (!folder) return folder.error();
+  return {};
+}
+
+Result<UniqueFd> FolderState::open_folder() {
   auto folder = open_state_folder(rules_.folder);
   if (!folder) return folder;
   if (auto checked = check_place(folder->get(), rules_.folder); !checked) return checked.error();
+  if (auto locked = lock_.take(folder->get(), rules_.folder); !locked) return locked.error();
   return folder;
 }
 
 Result<Digest> FolderState::snapshot(PartPipe& parts) {
-  auto folder = open();
+  auto folder = open_folder();
   if (!folder) return folder.error();
   const auto held = held_root_ ? parts.holds(*held_root_) : Result<bool>(false);
   if (!held) return held.error();
@@ -38,7 +45,7 @@ Result<Digest> FolderState::snapshot(PartPipe& parts) {
 }
 
 Result<> FolderState::restore(PartPipe& parts, const Digest& root) {
-  auto folder = open();
+  auto folder = open_folder();
   if (!folder) return folder.error();
   // What is known of content stays true; but a restore that fails leaves files of which the store
   // may hold nothing.

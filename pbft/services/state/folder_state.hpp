@@ -6,6 +6,7 @@
 
 #include "base/unique_fd.hpp"
 #include "pbft/services/state/file_memory.hpp"
+#include "pbft/services/state/folder_lock.hpp"
 #include "pbft/services/state/folder_rules.hpp"
 #include "pbft/services/state/service_state.hpp"
 
@@ -15,6 +16,8 @@ class FolderState final : public ServiceState {
  public:
   explicit FolderState(const FolderSettings& settings) : rules_(settings) {}
 
+  // Locks the folder, as the first snapshot or restore does otherwise.
+  [[nodiscard]] Result<> open() override;
   [[nodiscard]] Result<Digest> snapshot(PartPipe& parts) override;
   [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;
 
@@ -25,9 +28,10 @@ class FolderState final : public ServiceState {
   [[nodiscard]] std::uint64_t files_written() const { return files_written_; }
 
  private:
-  [[nodiscard]] Result<UniqueFd> open() const;
+  [[nodiscard]] Result<UniqueFd> open_folder();
 
   FolderRules rules_;
+  FolderLock lock_;
   FileMemory memory_;
   // The last root that was made or restored. While the store holds it, and has lost nothing since,
   // it holds the content of all files in memory.

@@ -9,6 +9,8 @@ class ServiceState {
  public:
   virtual ~ServiceState() = default;
 
+  // Takes what it needs before it is used; on the event loop's thread, without blocking.
+  [[nodiscard]] virtual Result<> open() { return {}; }
   // As Service::snapshot() and restore() say. Both end soon, with an error, once the pipe is
   // closed.
   [[nodiscard]] virtual Result<Digest> snapshot(PartPipe& parts) = 0;

@@ -127,6 +127,11 @@ def test_counting_of_cases(text, succeeded, expected):
     assert (count.passed, count.failed) == expected
 
 
+def test_a_folder_of_tests_that_is_lost_is_a_failure():
+    assert (runner.nothing([]).passed, runner.nothing([]).failed) == (0, 1)
+    assert (runner.nothing(["name"]).passed, runner.nothing(["name"]).failed) == (0, 0)
+
+
 def test_configuration_writer():
     document = merged({"a": {"x": 1, "y": "z"}, "b": [{"k": True}, {"k": False}]},
                       {"a": {"x": None, "n": ["p", "q"]}})

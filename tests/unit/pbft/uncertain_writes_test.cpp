@@ -96,6 +96,22 @@ TEST_CASE("Of another write, batch or state nobody says anything about this one"
   CHECK(backup.replica.counters().writes_settled == 1);
 }
 
+TEST_CASE("A read outside the order is no vote while the write is compared that it may have seen") {
+  Uncertain world;
+  Subject& backup = world.backup;
+  const auto status_of_read = [&](std::uint64_t timestamp) {
+    backup.feed(request(timestamp, "read", true, 0, 1));
+    backup.executed(backup.actions.executions.at(0).id, "seen");
+    REQUIRE(backup.sent(MessageType::reply) == 1);
+    return decode_reply(*sent_by(backup, MessageType::reply))->status;
+  };
+  CHECK(status_of_read(1) == ReplyStatus::unavailable);
+  backup.feed(world.from(0, world.own.state));
+  backup.feed(world.from(3, world.own.state));
+  REQUIRE(backup.replica.counters().writes_settled == 1);
+  CHECK(status_of_read(2) == ReplyStatus::done);
+}
+
 TEST_CASE("Without 2f+1 equal states a write is executed three times at most, then doubted") {
   Uncertain world(every_batch());
   Subject& backup = world.backup;
@@ -141,6 +157,28 @@ TEST_CASE("Without 2f+1 equal states a write is executed three times at most, th
     CHECK(backup.replica.status().answers);
     CHECK(backup.replica.counters().states_restored == 3);
   }
+}
+
+TEST_CASE("A replica that is restarted counts the attempts at a write anew, and no further") {
+  Uncertain world(every_batch());
+  const auto attempt_until_told = [](Subject& backup, std::uint32_t executions_max) {
+    std::uint32_t executions = 0;
+    for (int tick = 0; tick < 300 && executions < executions_max; ++tick) {
+      while (!backup.actions.executions.empty()) {
+        ++executions;
+        backup.executed(backup.actions.executions.at(0).id, kAgreed, ExecutionStatus::uncertain);
+      }
+      backup.tick(milliseconds(100));
+    }
+    return executions;
+  };
+  CHECK(attempt_until_told(world.backup, 2) == 2);  // and one before
+  REQUIRE(world.backup.replica.counters().writes_doubted == 0);
+  Subject again(1, every_batch(), world.backup.restarted(), world.backup.parts);
+  again.order(1, {request(1)});
+  CHECK(attempt_until_told(again, 10) == 3);
+  CHECK(again.replica.counters().writes_repeated == 2);
+  CHECK(again.replica.counters().writes_doubted == 1);
 }
 
 TEST_CASE("Nor is a write executed more often because a checkpoint before it has a state at last") {

@@ -41,7 +41,9 @@ struct World {
   // The state is a folder.
   World(const Endpoint& origin, const std::filesystem::path& folder)
       : service(io_of(*this), settings(origin, folder), profile) {}
-  explicit World(const HttpServiceSettings& settings) : service(io_of(*this), settings, profile) {}
+  explicit World(const HttpServiceSettings& settings) : service(io_of(*this), settings, profile) {
+    REQUIRE(service.open().has_value());
+  }
   ~World() { service.stop(); }
 
   static boost::asio::io_context& io_of(World& world) { return *world.io; }

@@ -34,6 +34,7 @@ class ManualService final : public Service {
     restore_done = std::move(done);
   }
   void give_up() override { ++times_given_up; }
+  [[nodiscard]] bool may_undo() const override { return undoes; }
   void finish_snapshot(Result<Digest> root) {
     REQUIRE(snapshot_done);
     std::exchange(snapshot_done, {})(std::move(root));
@@ -46,6 +47,7 @@ class ManualService final : public Service {
   SnapshotDone snapshot_done;
   RestoreDone restore_done;
   bool beside_snapshot = false;  // a read outside the order is
+  bool undoes = false;
   int times_given_up = 0;
 };
 
@@ -142,6 +144,54 @@ TEST_CASE("Reads outside the order wait for nothing, are bounded, and are no wri
   world.service.finish(1);
   world.executor.submit(execution(5, 'w'));
   CHECK(world.running() == Ids{2, 5});
+}
+
+TEST_CASE("A read outside the order that may have seen a write is answered when that is") {
+  World world;
+  world.service.undoes = GENERATE(true, false);
+  const auto status = GENERATE(ExecutionStatus::done, ExecutionStatus::uncertain,
+                               ExecutionStatus::lost, ExecutionStatus::unavailable);
+  world.executor.submit(execution(1, 'r', true));
+  world.executor.submit(execution(2, 'w'));
+  world.executor.submit(execution(3, 'r', true));
+  world.service.finish(3);
+  world.service.finish(1);
+  const auto before = world.taken();
+  CHECK(before.size() == (world.service.undoes ? 0 : 2));
+  world.service.finish(2, status);
+  const auto after = world.taken();
+  REQUIRE(before.size() + after.size() == 3);
+  CHECK(after[0].id == 2);
+  CHECK(after[0].status == status);
+  if (!world.service.undoes) return;
+  CHECK(after[1].id == 3);
+  CHECK(after[2].id == 1);
+  const bool is_right = status == ExecutionStatus::done;
+  for (const std::size_t read : {1u, 2u}) {
+    CHECK((after[read].status == ExecutionStatus::done) == is_right);
+    CHECK(after[read].result.empty() != is_right);
+  }
+  // One that ends when no write runs waits for nothing.
+  world.executor.submit(execution(4, 'r', true));
+  world.service.finish(4);
+  CHECK(world.taken().size() == 1);
+}
+
+TEST_CASE("Reads that wait for a write are bounded") {
+  World world({.reads_in_flight_max = 1, .unordered_reads_max = 2});
+  world.service.undoes = true;
+  world.executor.submit(execution(1, 'w'));
+  for (const std::uint64_t id : {2, 3}) {
+    world.executor.submit(execution(id, 'r', true));
+    world.service.finish(id);
+  }
+  world.executor.submit(execution(4, 'r', true));
+  const auto refused = world.taken();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].id == 4);
+  CHECK(refused[0].status == ExecutionStatus::unavailable);
+  world.service.finish(1);
+  CHECK(world.taken().size() == 3);
 }
 
 TEST_CASE("A service that answers at once is taken from, not called back") {

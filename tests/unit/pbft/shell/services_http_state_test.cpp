@@ -240,10 +240,11 @@ TEST_CASE("A killed process's long write is waited for from its last byte on") {
   CHECK(body->since_last_read() >= seconds(1));
 }
 
-TEST_CASE("Writes to a full state are refused alike, but those that make room") {
+TEST_CASE("Writes to a full state are refused alike, but not what makes room or changes nothing") {
   Loop loop;
   TemporaryFolder folder;
-  ScriptedOrigin origin(loop.io, {answer("got"), answer("gone"), answer("written")});
+  ScriptedOrigin origin(loop.io, {answer("got"), answer("allowed"), answer("listed"),
+                                  answer("gone"), answer("written")});
   HttpServiceSettings settings = World::settings(origin.address(), folder.path());
   settings.state.folder.files_max = 2;
   settings.state.folder.files_beyond = 10;
@@ -265,6 +266,9 @@ TEST_CASE("Writes to a full state are refused alike, but those that make room") 
   CHECK(world.run(kPost).form().status == 507);
   CHECK(origin.requests.empty());
   CHECK(world.run(kGet).form().body == "got");
+  // They are ordered like writes, and change nothing.
+  CHECK(world.run("OPTIONS /a HTTP/1.1\r\nhost: x\r\n\r\n").form().body == "allowed");
+  CHECK(world.run("PROPFIND /a HTTP/1.1\r\nhost: x\r\n\r\n").form().body == "listed");
   CHECK(world.run("DELETE /a HTTP/1.1\r\nhost: x\r\n\r\n").form().body == "gone");
   CHECK(world.service.counters().refused_full == 2);
   for (const char* name : {"a", "b"})
