@@ -65,6 +65,7 @@ FLOORS = [
     "sketcher/report",
     "sketcher/master",
     "tools/keys",
+    "tools/answers",
     "measurement/input",
     "measurement/analysis",
     "measurement/readers",
