@@ -33,6 +33,7 @@ FLOORS = [
     "pbft/core/intake",
     "pbft/core pbft/client",
     "pbft/services/state",
+    "pbft/links",
     "pbft/transport pbft/services pbft/storage pbft/group",
     "pbft/replica",
     "replica_client/core/health replica_client/core/hedge",
