@@ -75,9 +75,10 @@ void add_keygen_command(Command program) {
   command.add("--clients", options->clients, "Number of sketchers")
       .between(1u, 256u)
       .needs(addresses);
-  command.flag(
-      "--encrypted-links", options->encrypted_links,
-      "The group file has encrypted_links: TLS between agents, and from sketchers to them");
+  command
+      .flag("--encrypted-links", options->encrypted_links,
+            "The group file has encrypted_links: TLS between agents, and from sketchers to them")
+      .needs(addresses);
   command
       .add("--ring-members", options->ring_members,
            "Names of sketchers in [ring], separated by commas: makes their certificates, and the "

@@ -64,9 +64,10 @@ void add_metrics_command(Command program) {
   const Command command = program.add_command(
       "metrics", "Shows the metrics of a running sketcher, in Prometheus' text format");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
-  command.flag("--cluster", options->is_cluster,
-               "Of all members of its ring: counters added up, gauges by member; 1, if a member is "
-               "left out");
+  command.flag(
+      "--cluster", options->is_cluster,
+      "Of all members of its ring: counters added up, gauges by member; exits with 1 if one "
+      "is left out");
   command.on_run(
       [options] { return options->is_cluster ? show_cluster(*options) : show_own(*options); });
 }

@@ -130,8 +130,9 @@ void add_status_command(Command program) {
       program.add_command("status", "Shows what a running sketcher or replica says of itself");
   command.add("--admin", options->socket, "Admin socket of the program").required();
   command.flag("--json", options->json, "Print JSON");
-  command.flag("--cluster", options->is_cluster,
-               "Of all members of a sketcher's ring, and added up; 1, if a member is left out");
+  command.flag(
+      "--cluster", options->is_cluster,
+      "Of all members of a sketcher's ring, and added up; exits with 1 if one is left out");
   command.on_run([options] { return run(*options); });
 }
 
