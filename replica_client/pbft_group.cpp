@@ -15,9 +15,10 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-pbft::TransportSettings transport_settings() {
+pbft::TransportSettings transport_settings(const PbftGroupSettings& group) {
   pbft::TransportSettings settings;
   settings.frame_bytes_max = pbft::kFrameBytesMax;
+  settings.tls = group.links;
   return settings;
 }
 
@@ -34,9 +35,11 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
                     entropy_),
       calls_(settings.client, settings.replicated_deadline, keys),
       transport_(
-          loop, transport_settings(), settings.agents,
+          loop, transport_settings(settings), settings.agents,
           {.on_frame = [this](NodeId replica, ByteView frame) { on_frame(replica, frame); },
-           .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); }}),
+           .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); },
+           .on_insecure = [this](NodeId replica,
+                                 const std::string& reason) { on_insecure(replica, reason); }}),
       timer_(loop, [this] { on_timer(); }),
       key_timer_(loop, [this] { on_key_timer(); }),
       refutations_(refutations),
@@ -58,11 +61,18 @@ void PbftGroup::start() {
 void PbftGroup::on_state(NodeId replica, bool connected) {
   log_.info(connected ? "agent-connected" : "agent-lost", {{"replica", replica}});
   if (connected) {
+    refused_.erase(replica);
     transport_.send(replica, key_exchange_.on_connected(replica, now()));
   } else {
     key_exchange_.on_disconnected(replica);
   }
   follow_keys();
+}
+
+// It is tried again and again.
+void PbftGroup::on_insecure(NodeId replica, const std::string& reason) {
+  if (std::exchange(refused_[replica], reason) == reason) return;
+  log_.error("agent-link-refused", {{"replica", replica}, {"problem", reason}});
 }
 
 void PbftGroup::on_key_timer() {

@@ -5,7 +5,9 @@
 // Single-threaded, on the loop that it is given.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -27,6 +29,7 @@ struct PbftGroupSettings {
   std::vector<http::OriginSettings> origins;
   Duration replicated_deadline = seconds(10);
   Duration key_refresh_interval = seconds(600);
+  std::shared_ptr<const pbft::LinkTls> links = nullptr;  // to agents; null: in plain text
 };
 
 class PbftGroup final : public ReplicaGroup {
@@ -48,6 +51,7 @@ class PbftGroup final : public ReplicaGroup {
  private:
   void on_frame(NodeId replica, ByteView frame);
   void on_state(NodeId replica, bool connected);
+  void on_insecure(NodeId replica, const std::string& reason);
   void on_key_timer();
   void follow_keys();
   void on_timer();
@@ -66,6 +70,7 @@ class PbftGroup final : public ReplicaGroup {
   pbft::CoreTimer key_timer_;
   RefutationHandler& refutations_;
   Logger& log_;
+  std::map<NodeId, std::string> refused_;  // links that were: why, as it was logged last
 };
 
 }  // namespace prophecy::replica_client

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
 #include "tools/history_request_commands.hpp"
 #include "tools/history_transfer_commands.hpp"
 #include "tools/table.hpp"

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/io/admin_socket.hpp"
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
 #include "tools/new_file.hpp"
 #include "tools/table.hpp"
 

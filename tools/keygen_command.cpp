@@ -19,6 +19,7 @@ struct Options {
   std::uint32_t clients = 1;
   std::vector<std::string> addresses;
   std::vector<std::string> ring_members;
+  bool encrypted_links = false;
 };
 
 int print(const Result<std::vector<std::filesystem::path>>& files) {
@@ -36,7 +37,8 @@ int run(const Options& options) {
     std::cerr << "prophecyctl: " << forbidden.error().message << '\n';
     return 1;
   }
-  KeygenRequest request{options.directory, options.faults, {}, options.clients};
+  KeygenRequest request{
+      options.directory, options.faults, {}, options.clients, options.encrypted_links};
   for (const std::string& text : options.addresses) {
     const auto address = parse_endpoint(text);
     if (!address) {
@@ -72,6 +74,10 @@ void add_keygen_command(Command program) {
   faults.needs(addresses);
   command.add("--clients", options->clients, "Number of sketchers")
       .between(1u, 256u)
+      .needs(addresses);
+  command
+      .flag("--encrypted-links", options->encrypted_links,
+            "The group file has encrypted_links: TLS between agents, and from sketchers to them")
       .needs(addresses);
   command
       .add("--ring-members", options->ring_members,

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/ask.hpp"
+#include "tools/answers/ask.hpp"
 
 namespace prophecy::tools {
 namespace {

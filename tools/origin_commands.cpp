@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
 #include "tools/table.hpp"
 
 namespace prophecy::tools {

@@ -7,6 +7,7 @@
 #include "tools/fields_command.hpp"
 #include "tools/history_commands.hpp"
 #include "tools/keygen_command.hpp"
+#include "tools/metrics_command.hpp"
 #include "tools/mode_commands.hpp"
 #include "tools/origin_commands.hpp"
 #include "tools/ring_command.hpp"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   program.needs_command();
   prophecy::tools::add_keygen_command(program);
   prophecy::tools::add_status_command(program);
+  prophecy::tools::add_metrics_command(program);
   prophecy::tools::add_compare_command(program);
   prophecy::tools::add_divergences_command(program);
   prophecy::tools::add_fields_command(program);

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
 #include "tools/table.hpp"
 
 namespace prophecy::tools {

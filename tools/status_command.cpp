@@ -3,12 +3,16 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
+#include "tools/answers/cluster_reports.hpp"
+#include "tools/answers/status_sums.hpp"
 #include "tools/table.hpp"
 
 namespace prophecy::tools {
@@ -19,6 +23,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string socket;
   bool json = false;
+  bool is_cluster = false;
 };
 
 // What makes it a status of ours. The rest is shown as it comes, and may differ between versions.
@@ -67,7 +72,45 @@ void print_for_people(const Json& status) {
   }
 }
 
+void print_cluster(const Json& sum) {
+  for (const auto& [name, value] : sum["total"].items()) {
+    if (value.is_object()) std::cout << fmt::format("{}: {}\n", name, inline_text(value));
+  }
+  std::cout << inline_text(sum["total"]) << '\n';
+  for (const char* const rows : {"members", "routes", "origins"})
+    print_table(rows, sum[rows]);
+}
+
+int run_cluster(const Options& options) {
+  std::vector<ClusterReport> reports;
+  if (!ask_members(options.socket, "status", reports)) return 1;
+  std::vector<MemberStatus> members;
+  for (ClusterReport& report : reports) {
+    MemberStatus member{report.member, nullptr, report.problem};
+    if (report.problem.empty()) {
+      parse_answer(report.text, member.status);
+      if (auto checked = check(member.status); !checked) {
+        member.status = nullptr;
+        member.problem = report.problem = "not a status: " + checked.error().message;
+      }
+    }
+    members.push_back(std::move(member));
+  }
+  Json sum = sum_status(members);
+  if (options.json) {
+    sum["statuses"] = Json::object();
+    for (MemberStatus& member : members) {
+      if (!member.status.is_null()) sum["statuses"][member.member] = std::move(member.status);
+    }
+    std::cout << sum.dump(2) << '\n';
+  } else {
+    print_cluster(sum);
+  }
+  return report_missing(reports);
+}
+
 int run(const Options& options) {
+  if (options.is_cluster) return run_cluster(options);
   Json status;
   if (!ask_for(options.socket, "status", "the status of a sketcher or a replica", check, status))
     return 1;
@@ -87,6 +130,9 @@ void add_status_command(Command program) {
       program.add_command("status", "Shows what a running sketcher or replica says of itself");
   command.add("--admin", options->socket, "Admin socket of the program").required();
   command.flag("--json", options->json, "Print JSON");
+  command.flag(
+      "--cluster", options->is_cluster,
+      "Of all members of a sketcher's ring, and added up; exits with 1 if one is left out");
   command.on_run([options] { return run(*options); });
 }
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "tools/answer_shape.hpp"
-#include "tools/ask.hpp"
+#include "tools/answers/answer_shape.hpp"
+#include "tools/answers/ask.hpp"
 
 namespace prophecy::tools {
 namespace {

@@ -44,9 +44,10 @@ Bytes make_operation(const PbftLoadSettings& settings) {
   return operation;
 }
 
-pbft::TransportSettings transport_settings() {
+pbft::TransportSettings transport_settings(std::shared_ptr<const pbft::LinkTls> links) {
   pbft::TransportSettings settings;
   settings.frame_bytes_max = pbft::kFrameBytesMax;
+  settings.tls = std::move(links);
   return settings;
 }
 
@@ -78,7 +79,7 @@ class PbftLoad::Connection {
                       entropy_),
         client_(settings, keys),
         transport_(
-            io, transport_settings(), group.addresses(),
+            io, transport_settings(load.settings_.links), group.addresses(),
             {.on_frame = [this](NodeId replica, ByteView frame) { on_frame(replica, frame); },
              .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); }}),
         timer_(io,

@@ -33,6 +33,7 @@ struct PbftLoadSettings {
   std::uint64_t operations_max = 0;  // ends earlier, once so many are agreed; 0: no bound
   // Greater than any that this client has used before in this group.
   std::uint64_t first_timestamp = 1;
+  std::shared_ptr<const pbft::LinkTls> links = nullptr;  // null: in plain text
 };
 
 struct PbftLoadReport {

@@ -79,6 +79,9 @@ int run(const Options& options) {
     if (!ring) return complain(ring.error(), 2);
     keys.push_back(std::move(*ring));
   }
+  auto links = pbft::load_link_tls(*group, options.client_id, options.key_file);
+  if (!links) return complain(links.error(), 2);
+  settings.links = std::move(*links);
   settings.kind = options.read_only ? pbft::CallKind::read_only : pbft::CallKind::ordered;
   settings.warm_up = duration_of(options.warm_up_seconds);
   settings.duration = duration_of(options.seconds);

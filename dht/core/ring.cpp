@@ -14,6 +14,15 @@ namespace {
 // the view has to change let one another go first.
 constexpr int kSurveysInLease = 4;
 constexpr int kPatiencesInLease = 16;
+// A service that is too busy, or refuses, is asked again after this part of a lease; after a write,
+// at once the first time, then after twice as long each time, up to the pause between surveys.
+constexpr int kReadRetriesInLease = 16;
+constexpr int kFirstPausesInLease = 64;
+
+// The result tells nothing of what is there.
+bool says_nothing(CoordinationStatus status) {
+  return status == CoordinationStatus::unknown || status == CoordinationStatus::refused;
+}
 
 }  // namespace
 
@@ -24,7 +33,8 @@ Ring::Ring(RingSettings settings, Permissions permissions, BootTime now)
       lease_(settings_.paths.lease(settings_.self.holder.name), settings_.self.holder.instance,
              settings_.parameters.lease),
       survey_(settings_.paths, settings_.parameters, settings_.self.steps),
-      survey_due_(now) {}
+      survey_due_(now),
+      own_read_due_(now) {}
 
 bool Ring::is_under_way(Purpose purpose, const std::string& name) const {
   return std::any_of(under_way_.begin(), under_way_.end(), [&](const auto& entry) {
@@ -50,6 +60,8 @@ void Ring::on_session(SessionEvent event, BootTime now) {
     case SessionEvent::connected:
       is_connected_ = true;
       survey_due_ = now;
+      own_read_due_ = now;
+      failed_writes_ = 0;
       break;
     case SessionEvent::disconnected:
     case SessionEvent::rejected:
@@ -124,6 +136,7 @@ void Ring::on_result(const CoordinationResult& result, BootTime now) {
     on_renewed(result, now);
   } else if (own_read_ == result.number) {
     own_read_.reset();
+    if (says_nothing(result.status)) own_read_due_ = now + lease_part(kReadRetriesInLease);
     if (result.status == CoordinationStatus::absent) lease_.on_read(std::nullopt, 0);
     if (result.status == CoordinationStatus::done) {
       const auto record =
@@ -136,7 +149,7 @@ void Ring::on_result(const CoordinationResult& result, BootTime now) {
       }
     }
   } else if (const auto found = under_way_.extract(result.number); !found.empty()) {
-    on_written(found.mapped(), result);
+    on_written(found.mapped(), result, now);
   }
   move_on(now);
 }
@@ -168,7 +181,7 @@ void Ring::move_on(BootTime now) {
     set_up();
     survey(now);
     keep_announced();
-    if (lease_.wants_reading() && ownership_.adopted() != 0) read_own_lease();
+    if (wants_own_lease() && now >= own_read_due_) read_own_lease();
     if (auto call = lease_.renew(last_number_ + 1, now)) {
       last_number_ = call->number;
       actions_.push_back(std::move(*call));
@@ -190,7 +203,7 @@ void Ring::set_up() {
 }
 
 void Ring::survey(BootTime now) {
-  const Span pause = settings_.parameters.lease / kSurveysInLease;
+  const Span pause = lease_part(kSurveysInLease);
   if (now < survey_due_ || survey_.is_under_way()) return;
   survey_due_ = now + pause;
   for (CoordinationCall& call : survey_.begin(last_number_))
@@ -238,8 +251,11 @@ void Ring::follow_view() {
                     is_member);
 }
 
+bool Ring::wants_own_lease() const {
+  return !own_read_ && lease_.wants_reading() && ownership_.adopted() != 0;
+}
+
 void Ring::read_own_lease() {
-  if (own_read_) return;
   CoordinationCall call{.number = ++last_number_, .kind = CoordinationCall::Kind::read};
   call.path = settings_.paths.lease(settings_.self.holder.name);
   own_read_ = call.number;
@@ -270,7 +286,7 @@ void Ring::propose(BootTime now) {
   }
   if (!differs_since_) differs_since_ = now;
   const auto rank = std::distance(announced.begin(), announced.lower_bound(own));
-  const Span patience = settings_.parameters.lease / kPatiencesInLease * rank;
+  const Span patience = lease_part(kPatiencesInLease) * rank;
   if (now < *differs_since_ + patience) {
     propose_at_ = *differs_since_ + patience;
     return;
@@ -304,7 +320,7 @@ void Ring::certify() {
   }
 }
 
-void Ring::on_written(const UnderWay& written, const CoordinationResult& result) {
+void Ring::on_written(const UnderWay& written, const CoordinationResult& result, BootTime now) {
   const bool is_done = result.status == CoordinationStatus::done;
   switch (written.purpose) {
     case Purpose::setup:
@@ -325,9 +341,28 @@ void Ring::on_written(const UnderWay& written, const CoordinationResult& result)
     case Purpose::announce:
     case Purpose::propose:
       // Done or not, or not known: what is there now is read.
-      survey_due_ = BootTime::min();
+      survey_due_ = std::min(survey_due_, survey_after(result.status, now));
       break;
   }
+}
+
+// The survey leads to the next attempt, so a service that answers nothing but this would be asked
+// as fast as it answers.
+BootTime Ring::survey_after(CoordinationStatus written, BootTime now) {
+  if (!says_nothing(written)) {
+    failed_writes_ = 0;
+    return BootTime::min();
+  }
+  const int failed_before = failed_writes_;
+  if (failed_before == 0) {
+    failed_writes_ = 1;
+    return BootTime::min();
+  }
+  const Span pause = lease_part(kFirstPausesInLease) * failed_before;
+  const Span pause_max = lease_part(kSurveysInLease);
+  if (pause >= pause_max) return now + pause_max;
+  failed_writes_ = 2 * failed_before;
+  return now + pause;
 }
 
 // One that drains goes on while nobody takes its place.
@@ -385,6 +420,7 @@ BootTime Ring::deadline() const {
   if (!is_connected_) return next;
   next = std::min(next, lease_.deadline());
   if (!survey_.is_under_way()) next = std::min(next, survey_due_);
+  if (wants_own_lease()) next = std::min(next, own_read_due_);
   if (propose_at_) next = std::min(next, *propose_at_);
   return next;
 }

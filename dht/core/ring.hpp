@@ -101,9 +101,13 @@ class Ring {
   // Whether somebody who is there has partitions, or will have.
   [[nodiscard]] bool has_owner() const;
   void write(UnderWay purpose, std::vector<WriteStep> steps);
-  void on_written(const UnderWay& written, const CoordinationResult& result);
+  void on_written(const UnderWay& written, const CoordinationResult& result, BootTime now);
+  // When the nodes are read after an announcement or a proposal that has ended so.
+  [[nodiscard]] BootTime survey_after(CoordinationStatus written, BootTime now);
   void on_renewed(const CoordinationResult& result, BootTime now);
+  [[nodiscard]] bool wants_own_lease() const;
   void read_own_lease();
+  [[nodiscard]] Span lease_part(int parts) const { return settings_.parameters.lease / parts; }
   [[nodiscard]] bool is_under_way(Purpose purpose, const std::string& name = {}) const;
   [[nodiscard]] bool may_try(Purpose purpose);
 
@@ -121,6 +125,9 @@ class Ring {
   std::map<std::uint64_t, UnderWay> under_way_;
   std::optional<std::uint64_t> own_read_;  // of our lease's node
   BootTime survey_due_;
+  BootTime own_read_due_;
+  // The next pause after an announcement or a proposal that told nothing, in first pauses.
+  int failed_writes_ = 0;
   // By rounds of the survey: what has failed is tried again when more is known.
   std::map<Purpose, std::uint64_t> tried_;
   // Renewals that could not be certified, by the member's name.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint8_t kAsk = 1;
 constexpr std::uint8_t kPage = 2;
+constexpr std::uint8_t kReportAsk = 3;
+constexpr std::uint8_t kReportPart = 4;
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kPageHeadBytes = 1 + 1 + 2 + 8 + 1 + 8 + 8 + 2 + 2;
 constexpr std::size_t kFloorBytes = 4 + 8 + 1;
@@ -20,6 +22,7 @@ constexpr std::size_t kEntryBytes = 10 + 20 + 8 + 1;
 constexpr std::uint8_t kSlotBitsMax = std::countr_zero(WriteFloors::kSlotsMax);
 static_assert(kPageHeadBytes + kHandedFloorsMax * kFloorBytes + kHandedEntriesMax * kEntryBytes <=
               kHandOverFrameMax);
+static_assert(1 + 1 + 8 + 4 + 4 + 4 + kReportPartMax <= kHandOverFrameMax);
 
 template <class Write>
 Bytes framed(Write write) {
@@ -108,6 +111,33 @@ HandOverPage read_page(Reader& in) {
   return page;
 }
 
+bool is_report_part(const ReportPart& part) {
+  if (part.status != ReportPart::Status::part)
+    return part.offset == 0 && part.total == 0 && part.bytes.empty();
+  return !part.bytes.empty() && part.bytes.size() <= kReportPartMax &&
+         part.total <= kReportBytesMax && part.offset <= part.total &&
+         part.bytes.size() <= part.total - part.offset;
+}
+
+ReportAsk read_report_ask(Reader& in) {
+  ReportAsk ask;
+  ask.token = in.integer<std::uint64_t>();
+  ask.kind = read_enum(in, ReportKind::metrics);
+  ask.offset = in.integer<std::uint32_t>();
+  return ask;
+}
+
+ReportPart read_report_part(Reader& in) {
+  ReportPart part;
+  part.status = read_enum(in, ReportPart::Status::busy);
+  part.token = in.integer<std::uint64_t>();
+  part.offset = in.integer<std::uint32_t>();
+  part.total = in.integer<std::uint32_t>();
+  part.bytes = as_text(in.sized(kReportPartMax));
+  if (!is_report_part(part)) in.fail();
+  return part;
+}
+
 }  // namespace
 
 Bytes encode_frame(const HandOverAsk& ask) {
@@ -151,6 +181,27 @@ Bytes encode_frame(const HandOverPage& page) {
   });
 }
 
+Bytes encode_frame(const ReportAsk& ask) {
+  return framed([&](Writer& out) {
+    out.integer(kReportAsk);
+    out.integer(ask.token);
+    out.integer(static_cast<std::uint8_t>(ask.kind));
+    out.integer(ask.offset);
+  });
+}
+
+Bytes encode_frame(const ReportPart& part) {
+  ASSERT(is_report_part(part));
+  return framed([&](Writer& out) {
+    out.integer(kReportPart);
+    out.integer(static_cast<std::uint8_t>(part.status));
+    out.integer(part.token);
+    out.integer(part.offset);
+    out.integer(part.total);
+    out.sized(as_bytes(part.bytes));
+  });
+}
+
 std::optional<HandOverMessage> decode_frame(ByteView frame) {
   Reader in(frame);
   std::optional<HandOverMessage> message;
@@ -160,6 +211,12 @@ std::optional<HandOverMessage> decode_frame(ByteView frame) {
       break;
     case kPage:
       message = read_page(in);
+      break;
+    case kReportAsk:
+      message = read_report_ask(in);
+      break;
+    case kReportPart:
+      message = read_report_part(in);
       break;
     default:
       return std::nullopt;

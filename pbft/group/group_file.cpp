@@ -57,6 +57,11 @@ void read_group(ConfigSection section, GroupFile& group) {
                                 1, kGroupNumberMax, 1);
   group.faults = static_cast<std::uint32_t>(
       section.number({"faults", "The number f of replicas that may be faulty."}, 1, kFaultsMax));
+  group.encrypted_links = section.flag(
+      {"encrypted_links",
+       "TLS 1.3 between agents, and from sketchers to agents; each side shows its signing key. All "
+       "members need the same: a link of which one side alone encrypts is refused at both."},
+      false);
 }
 
 void read_replicas(ConfigSection root, GroupFile& group) {
@@ -158,6 +163,15 @@ Result<GroupFile> read(Result<ConfigFile> file) {
   return group;
 }
 
+Result<PrivateKeys> load_private_keys(const std::filesystem::path& key_file) {
+  auto text = read_secret_file(key_file, kKeyFileBytesMax);
+  if (!text) return text.error();
+  const WipeAtEnd wipe(*text);
+  auto keys = parse_private_keys(*text);
+  if (!keys) return Error{keys.error().kind, key_file.string() + ": " + keys.error().message};
+  return keys;
+}
+
 }  // namespace
 
 std::vector<Endpoint> GroupFile::addresses() const {
@@ -204,18 +218,20 @@ std::string describe_group_file() {
 
 Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
                               const std::filesystem::path& key_file) {
-  auto text = read_secret_file(key_file, kKeyFileBytesMax);
-  if (!text) return text.error();
-  const WipeAtEnd wipe(*text);
-  const auto at_file = [&](const Error& error) {
-    return Error{error.kind, key_file.string() + ": " + error.message};
-  };
-  const auto private_keys = parse_private_keys(*text);
-  if (!private_keys) return at_file(private_keys.error());
+  const auto private_keys = load_private_keys(key_file);
+  if (!private_keys) return private_keys.error();
   const std::vector<Member> members = group.members();
   auto keys = KeyRing::derive(self, *private_keys, group.life(), members);
-  if (!keys) return at_file(keys.error());
+  if (!keys) return Error{keys.error().kind, key_file.string() + ": " + keys.error().message};
   return keys;
+}
+
+Result<std::shared_ptr<const LinkTls>> load_link_tls(const GroupFile& group, NodeId self,
+                                                     const std::filesystem::path& key_file) {
+  if (!group.encrypted_links) return std::shared_ptr<const LinkTls>();
+  const auto private_keys = load_private_keys(key_file);
+  if (!private_keys) return private_keys.error();
+  return LinkTls::make(self, *private_keys, group.members());
 }
 
 }  // namespace prophecy::pbft

@@ -16,6 +16,7 @@
 #include "base/ids.hpp"
 #include "canonical/profile.hpp"
 #include "pbft/auth/key_ring.hpp"
+#include "pbft/links/link_tls.hpp"
 
 namespace prophecy::pbft {
 
@@ -43,6 +44,7 @@ struct GroupFile {
   // lower one any more.
   std::uint64_t number = 1;
   std::uint32_t faults = 1;            // f; replicas.size() == 3f+1
+  bool encrypted_links = false;        // between members: TLS
   std::vector<GroupReplica> replicas;  // at the place of their ids
   std::vector<GroupClient> clients;    // by rising ids
   sketch::Profile profile;
@@ -64,5 +66,9 @@ struct GroupFile {
 // The keys of one member, from the file of its private ones (mode 0600). The error names the file.
 [[nodiscard]] Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
                                             const std::filesystem::path& key_file);
+
+// By which its links are encrypted; null, if the group's are not.
+[[nodiscard]] Result<std::shared_ptr<const LinkTls>> load_link_tls(
+    const GroupFile& group, NodeId self, const std::filesystem::path& key_file);
 
 }  // namespace prophecy::pbft

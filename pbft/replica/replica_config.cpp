@@ -469,7 +469,10 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
   config.core.window = kWindowBatches;
   config.core.retained_batches = kRetainedBatches;
   if (auto checked = check(config.core); !checked) return checked.error();
-  ReplicaIdentity identity{std::move(config), std::move(*group), std::move(*keys), std::move(tls)};
+  auto links = load_link_tls(*group, config.id, config.key_file);
+  if (!links) return links.error();
+  ReplicaIdentity identity{std::move(config), std::move(*group), std::move(*keys),
+                           std::move(*links), std::move(tls)};
   identity.config.service.origin.tls = identity.origin_tls.get();
   return identity;
 }

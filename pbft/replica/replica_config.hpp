@@ -58,6 +58,7 @@ struct ReplicaIdentity {
   ReplicaConfig config;
   GroupFile group;
   KeyRing keys;
+  std::shared_ptr<const LinkTls> links;              // null: they are in plain text
   std::unique_ptr<transport::TlsClient> origin_tls;  // null for a plain one
 };
 [[nodiscard]] Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path);

@@ -31,9 +31,13 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-TransportSettings transport_settings() {
+// Of accepted connections that are not encrypted as ours are, one is logged in so long a time.
+constexpr Duration kInsecureInterval = seconds(10);
+
+TransportSettings transport_settings(const ReplicaIdentity& identity) {
   TransportSettings settings;
   settings.frame_bytes_max = kFrameBytesMax;
+  settings.tls = identity.links;
   return settings;
 }
 
@@ -94,7 +98,7 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
                     {.refresh_interval = identity.config.key_refresh_interval, .sessions = {}},
                     entropy_),
       core_(identity.config.core, identity.keys, storage_->parts(), inputs_),
-      transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
+      transport_(io, transport_settings(identity), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
       key_timer_(io, [this] { on_key_timer(); }),
@@ -159,7 +163,8 @@ void ReplicaNode::start() {
   log_.info("started", {{"version", PROPHECY_VERSION},
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
-                        {"faults", identity_.group.faults}});
+                        {"faults", identity_.group.faults},
+                        {"encrypted_links", identity_.group.encrypted_links}});
   key_exchange_.start(now());
   follow_keys();
   transport_.start();
@@ -204,6 +209,7 @@ void ReplicaNode::on_timer() {
 
 void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   if (connected) {
+    refused_links_.erase(peer);
     log_.info("peer-connected", {{"peer", peer}});
     transport_.send_to_replica(peer, key_exchange_.on_connected(peer, now()));
   } else {
@@ -211,6 +217,19 @@ void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
     key_exchange_.on_disconnected(peer);
   }
   follow_keys();
+}
+
+// It is tried again and again.
+void ReplicaNode::on_peer_insecure(NodeId peer, const std::string& reason) {
+  if (std::exchange(refused_links_[peer], reason) == reason) return;
+  log_.error("link-refused", {{"peer", peer}, {"problem", reason}});
+}
+
+// Strangers may come as often as they like.
+void ReplicaNode::on_accepted_insecure(const std::string& reason) {
+  if (insecure_logged_ && now() - *insecure_logged_ < kInsecureInterval) return;
+  insecure_logged_ = now();
+  log_.warning("link-refused", {{"problem", reason}});
 }
 
 void ReplicaNode::on_peer_gone(NodeId peer) {

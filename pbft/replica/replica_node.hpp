@@ -14,7 +14,9 @@
 // Single-threaded. Its io_context must not run any more once the node is destroyed.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;
   void on_peer_gone(NodeId peer) override;
+  void on_peer_insecure(NodeId peer, const std::string& reason) override;
+  void on_accepted_insecure(const std::string& reason) override;
   Frame on_link_key_frame(NodeId peer, ByteView frame) override;
   KeyAnswer on_accepted_key_frame(ConnectionTag connection, ByteView frame) override;
   void on_accepted_closed(ConnectionTag connection) override;
@@ -131,6 +135,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool settling_ = false;
   bool stopped_ = false;
   bool failed_ = false;
+  std::map<NodeId, std::string> refused_links_;  // to peers: why, as it was logged last
+  std::optional<TimePoint> insecure_logged_;
   TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;

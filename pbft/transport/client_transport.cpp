@@ -43,6 +43,10 @@ void ClientTransport::on_link_state(NodeId peer, bool connected) {
   if (callbacks_.on_state) callbacks_.on_state(peer, connected);
 }
 
+void ClientTransport::on_link_insecure(NodeId peer, const std::string& reason) {
+  if (callbacks_.on_insecure) callbacks_.on_insecure(peer, reason);
+}
+
 void ClientTransport::sweep() {
   const TimePoint now = std::chrono::steady_clock::now();
   for (const auto& link : links_)

@@ -1,5 +1,6 @@
-// One TCP connection that carries frames in both directions. All frames queued within one turn of
-// the event loop go out in one system call, and many frames are cut from one read.
+// One TCP connection that carries frames in both directions, in plain text or inside TLS. All
+// frames queued within one turn of the event loop go out in one system call, and many frames are
+// cut from one read. Inside TLS, frames wait until both sides have shown their keys.
 //
 //      start()                       close()
 //   ---------> open  ----------------------------------> closed
@@ -12,7 +13,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "pbft/links/link_channel.hpp"
 #include "pbft/transport/frame_reader.hpp"
 #include "pbft/transport/outgoing_queue.hpp"
 #include "pbft/transport/socket.hpp"
@@ -23,7 +26,15 @@ namespace prophecy::pbft {
 // Names an accepted connection for as long as the process runs; never used twice.
 using ConnectionTag = std::uint64_t;
 
-enum class CloseReason : std::uint8_t { by_peer, io_error, bad_length, stalled, evicted, stopped };
+enum class CloseReason : std::uint8_t {
+  by_peer,
+  io_error,
+  bad_length,
+  insecure,  // one side alone speaks TLS, or a key is not the one that it has to be
+  stalled,
+  evicted,
+  stopped,
+};
 
 class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  public:
@@ -36,14 +47,16 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
     // An incomplete frame has grown, or is through.
     virtual void on_pending(FrameConnection& /*connection*/) {}
     virtual void on_closed(FrameConnection& connection, CloseReason reason) = 0;
+    // Inside TLS: frames can be sent from now on. Not told in plain text.
+    virtual void on_secured(FrameConnection& /*connection*/) {}
 
    protected:
     ~Owner() = default;
   };
 
-  // All references must outlive the connection, or its close().
-  FrameConnection(Socket socket, ConnectionTag tag, const TransportSettings& settings,
-                  TransportCounters& counters, Owner& owner);
+  // All references must outlive the connection, or its close(). `tls`: null for plain text.
+  FrameConnection(Socket socket, std::unique_ptr<LinkChannel> tls, ConnectionTag tag,
+                  const TransportSettings& settings, TransportCounters& counters, Owner& owner);
 
   void start();
   void send(Frame frame);
@@ -54,6 +67,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
 
   [[nodiscard]] ConnectionTag tag() const { return tag_; }
   [[nodiscard]] bool is_open() const { return owner_ != nullptr; }
+  // After `insecure`: the peer's address, and why, for people.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
   // Bytes held for an incomplete frame.
   [[nodiscard]] std::size_t pending_bytes() const { return reader_.pending(); }
   // Bytes of frames that have not been sent.
@@ -64,17 +79,30 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  private:
   void read_some();
   void handle_read(std::size_t size);
+  // Hands out the frames that `size` more bytes complete. False: it is closed.
+  [[nodiscard]] bool take_bytes(std::size_t size);
+  void handle_encrypted(std::size_t size);
+  // False: it is closed.
+  [[nodiscard]] bool shake_hands();
+  void close_insecure(const std::string& reason);
   void schedule_flush();
   void flush();
+  // Bytes of frames into the TLS session, if it has no other to send. False: there are none.
+  [[nodiscard]] bool encrypt();
+  void flush_encrypted();
   void wait_writable();
 
   Socket socket_;
+  std::unique_ptr<LinkChannel> tls_;
   ConnectionTag tag_;
   const TransportSettings& settings_;
   TransportCounters& counters_;
   Owner* owner_;
   FrameReader reader_;
   OutgoingQueue queue_;
+  boost::asio::ip::address peer_;
+  std::string problem_;
+  bool has_read_ = false;
   bool flush_scheduled_ = false;
   bool waits_writable_ = false;
   TimePoint frame_begun_{};    // when the incomplete frame began; meaningful while one is there

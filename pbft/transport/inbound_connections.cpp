@@ -15,10 +15,12 @@ void InboundConnections::add(Socket socket, FrameConnection::Owner& owner) {
     ++counters_.closed_limit;
     return;  // the socket closes as it goes
   }
+  std::unique_ptr<LinkChannel> tls = settings_.tls ? settings_.tls->accept() : nullptr;
+  if (settings_.tls && !tls) return;  // there is no memory: likewise
   prepare_connection(socket);
   const ConnectionTag tag = ++last_tag_;
-  auto connection =
-      std::make_shared<FrameConnection>(std::move(socket), tag, settings_, counters_, owner);
+  auto connection = std::make_shared<FrameConnection>(std::move(socket), std::move(tls), tag,
+                                                      settings_, counters_, owner);
   connections_.emplace(tag, Entry{connection});
   unproven_.emplace(tag, 0);
   connection->start();

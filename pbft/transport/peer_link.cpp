@@ -38,6 +38,7 @@ void PeerLink::stop() {
 
 void PeerLink::send(Frame frame) {
   switch (state_) {
+    case State::securing:
     case State::open:
       connection_->send(std::move(frame));
       return;
@@ -61,12 +62,18 @@ void PeerLink::connect() {
   state_ = State::connecting;
   socket_ = Socket(io_);
   const std::uint64_t attempt = ++attempt_;
-  timer_.expires_after(settings_.connect_timeout);
-  timer_.async_wait([this, attempt](const boost::system::error_code& error) {
-    if (!error && attempt == attempt_) handle_connected(boost::asio::error::timed_out);
-  });
+  expect_within_timeout();
   socket_.async_connect(to_asio(address_), [this, attempt](const boost::system::error_code& error) {
     if (attempt == attempt_) handle_connected(error);
+  });
+}
+
+void PeerLink::expect_within_timeout() {
+  timer_.expires_after(settings_.connect_timeout);
+  timer_.async_wait([this, attempt = attempt_](const boost::system::error_code& error) {
+    if (error || attempt != attempt_) return;
+    if (state_ == State::securing) return connection_->close(CloseReason::stalled);
+    handle_connected(boost::asio::error::timed_out);
   });
 }
 
@@ -80,13 +87,34 @@ void PeerLink::handle_connected(const boost::system::error_code& error) {
     if (refused && std::exchange(lost_, false)) handler_.on_link_refused(peer_);
     return;
   }
+  std::unique_ptr<LinkChannel> tls = settings_.tls ? settings_.tls->connect(peer_) : nullptr;
+  if (settings_.tls && !tls) {  // there is no memory
+    counters_.dropped_not_connected += waiting_.clear();
+    return back_off();
+  }
+  const bool is_plain = tls == nullptr;
   prepare_connection(socket_);
-  state_ = State::open;
   lost_ = false;
   opened_ = std::chrono::steady_clock::now();
-  connection_ = std::make_shared<FrameConnection>(std::move(socket_), 0, settings_, counters_,
-                                                  static_cast<FrameConnection::Owner&>(*this));
-  connection_->start_with(waiting_);
+  connection_ =
+      std::make_shared<FrameConnection>(std::move(socket_), std::move(tls), 0, settings_, counters_,
+                                        static_cast<FrameConnection::Owner&>(*this));
+  state_ = State::securing;
+  if (is_plain) {
+    state_ = State::open;
+  } else {
+    expect_within_timeout();
+  }
+  const std::shared_ptr<FrameConnection> connection = connection_;  // it may end at once
+  connection->start_with(waiting_);
+  if (is_plain) handler_.on_link_state(peer_, true);
+}
+
+void PeerLink::on_secured(FrameConnection& /*connection*/) {
+  ++attempt_;
+  timer_.cancel();
+  state_ = State::open;
+  opened_ = std::chrono::steady_clock::now();
   handler_.on_link_state(peer_, true);
 }
 
@@ -110,8 +138,10 @@ void PeerLink::on_frames_end(FrameConnection& /*connection*/) {
   handler_.on_link_frames_end();
 }
 
-void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
+void PeerLink::on_closed(FrameConnection& connection, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
+  const bool was_open = state_ == State::open;
+  const std::string problem = connection.problem();
   connection_.reset();
   lost_ = true;
   // Whoever accepts and hangs up at once is not worth a fresh start.
@@ -119,7 +149,8 @@ void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
     backoff_ = settings_.backoff_min;
   }
   back_off();
-  handler_.on_link_state(peer_, false);
+  if (reason == CloseReason::insecure) handler_.on_link_insecure(peer_, problem);
+  if (was_open) handler_.on_link_state(peer_, false);
 }
 
 }  // namespace prophecy::pbft

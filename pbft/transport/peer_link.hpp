@@ -1,12 +1,13 @@
 // The outgoing connection to one replica, made again for ever, with capped exponential backoff.
 //
-//           start()           connected
-//   stopped -----> connecting ---------> open
-//                    ^   | failed          | closed
-//                    |   v                 |
-//                    +- backoff <----------+
+//           start()           connected         keys shown
+//   stopped -----> connecting ---------> securing ---------> open
+//                    ^   | failed          | failed           | closed
+//                    |   v                 v                  |
+//                    +- backoff <-----------------------------+
 //
-// Frames that are sent while connecting wait for that attempt; in backoff they are dropped and
+// (In plain text, it is open as soon as it is connected.) Frames that are sent while connecting or
+// securing wait for that attempt; in backoff they are dropped and
 // counted: a node that stays away gets no pile of outdated frames when it is back.
 //
 // Single-threaded. Its io_context must not run any more once the link is destroyed.
@@ -30,6 +31,9 @@ class PeerLink final : private FrameConnection::Owner {
     // Once after a connection has ended: the peer's machine refuses another one, so nothing listens
     // there. The end alone shows nothing: a forged reset looks the same.
     virtual void on_link_refused(NodeId /*peer*/) {}
+    // An attempt, or a connection, has ended for that reason: one side alone encrypts links, or a
+    // key is not the one that it has to be.
+    virtual void on_link_insecure(NodeId /*peer*/, const std::string& /*reason*/) {}
 
    protected:
     ~Handler() = default;
@@ -51,14 +55,17 @@ class PeerLink final : private FrameConnection::Owner {
   }
 
  private:
-  enum class State : std::uint8_t { stopped, connecting, open, backoff };
+  enum class State : std::uint8_t { stopped, connecting, securing, open, backoff };
 
   void connect();
   void handle_connected(const boost::system::error_code& error);
+  // The timer of this attempt: it takes too long.
+  void expect_within_timeout();
   void back_off();
   void on_frame(FrameConnection& connection, ByteView frame) override;
   void on_frames_end(FrameConnection& connection) override;
   void on_closed(FrameConnection& connection, CloseReason reason) override;
+  void on_secured(FrameConnection& connection) override;
 
   boost::asio::io_context& io_;
   NodeId peer_;

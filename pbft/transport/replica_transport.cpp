@@ -140,6 +140,7 @@ void ReplicaTransport::on_pending(FrameConnection& connection) {
 void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
   inbound_.forget(connection.tag());
+  if (reason == CloseReason::insecure) handler_.on_accepted_insecure(connection.problem());
   handler_.on_accepted_closed(connection.tag());
 }
 
@@ -162,6 +163,10 @@ void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
 
 void ReplicaTransport::on_link_refused(NodeId peer) {
   handler_.on_peer_gone(peer);
+}
+
+void ReplicaTransport::on_link_insecure(NodeId peer, const std::string& reason) {
+  handler_.on_peer_insecure(peer, reason);
 }
 
 void ReplicaTransport::sweep() {

@@ -46,6 +46,9 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
     virtual Frame on_link_key_frame(NodeId peer, ByteView frame) = 0;
     virtual KeyAnswer on_accepted_key_frame(ConnectionTag tag, ByteView frame) = 0;
     virtual void on_accepted_closed(ConnectionTag tag) = 0;
+    // A connection to this peer, or an accepted one, was closed for that reason: see CloseReason.
+    virtual void on_peer_insecure(NodeId /*peer*/, const std::string& /*reason*/) {}
+    virtual void on_accepted_insecure(const std::string& /*reason*/) {}
 
    protected:
     ~Handler() = default;
@@ -82,6 +85,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void on_link_frames_end() override;
   void on_link_state(NodeId peer, bool connected) override;
   void on_link_refused(NodeId peer) override;
+  void on_link_insecure(NodeId peer, const std::string& reason) override;
   void sweep();
 
   TransportSettings settings_;

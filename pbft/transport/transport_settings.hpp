@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/clock.hpp"
 #include "base/metric.hpp"
+#include "pbft/links/link_tls.hpp"
 
 namespace prophecy::pbft {
 
 struct TransportSettings {
   std::size_t frame_bytes_max = 0;  // required; a longer one ends its connection
+
+  std::shared_ptr<const LinkTls> tls = nullptr;  // null: frames travel in plain text
 
   // Unsent frames of one connection; beyond either bound the oldest is dropped and counted,
   // since the protocol sends again whatever matters.
@@ -46,11 +50,12 @@ struct TransportCounters {
   std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
   std::uint64_t dropped_unproven = 0;  // parts on connections that their senders have not proven
   std::uint64_t accepted = 0;
-  std::uint64_t closed_limit = 0;    // too many connections
-  std::uint64_t closed_evicted = 0;  // the oldest unproven one, in favour of another
-  std::uint64_t closed_crowded = 0;  // the oldest one of a member with too many
-  std::uint64_t closed_garbage = 0;  // a frame length out of bounds
-  std::uint64_t closed_stalled = 0;  // stall_timeout
+  std::uint64_t closed_limit = 0;     // too many connections
+  std::uint64_t closed_evicted = 0;   // the oldest unproven one, in favour of another
+  std::uint64_t closed_crowded = 0;   // the oldest one of a member with too many
+  std::uint64_t closed_garbage = 0;   // a frame length out of bounds
+  std::uint64_t closed_stalled = 0;   // stall_timeout
+  std::uint64_t closed_insecure = 0;  // one side alone speaks TLS, or a key is not a member's
 
   TransportCounters& operator+=(const TransportCounters& other) {
     frames_sent += other.frames_sent;
@@ -66,6 +71,7 @@ struct TransportCounters {
     closed_crowded += other.closed_crowded;
     closed_garbage += other.closed_garbage;
     closed_stalled += other.closed_stalled;
+    closed_insecure += other.closed_insecure;
     return *this;
   }
 };
@@ -112,7 +118,10 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
                                                     "A frame length out of bounds."),
      metric_row<&TransportCounters::closed_stalled>(
          "closed_stalled", kClosedMetric, "stalled",
-         "The other side took nothing for `stall_timeout`.")});
+         "The other side took nothing for `stall_timeout`."),
+     metric_row<&TransportCounters::closed_insecure>(
+         "closed_insecure", kClosedMetric, "insecure",
+         "One side alone encrypts links, or a key is not the one in the group file.")});
 [[nodiscard]] inline std::uint64_t unsent_frames(const TransportCounters& sent,
                                                  std::size_t /*number*/) {
   return sent.dropped_queue_full + sent.dropped_not_connected;

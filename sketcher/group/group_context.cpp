@@ -36,6 +36,7 @@ replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environm
   group.key_refresh_interval = settings.key_refresh_interval;
   for (const auto& replica : installation.pbft->group.replicas)
     group.agents.push_back(replica.address);
+  group.links = installation.pbft->links;
   group.origins = origins_of(environment, settings, installation);
   return group;
 }

@@ -48,8 +48,13 @@ std::optional<PbftMembership> load_membership(ConfigSection& section, const Grou
   }
   if (settings.key_file.empty()) return std::nullopt;
   auto keys = pbft::load_key_ring(*group, settings.client_id, settings.key_file);
-  if (keys) return PbftMembership{std::move(*group), std::move(*keys)};
-  section.mistake("key_file", keys.error().message);
+  if (!keys) {
+    section.mistake("key_file", keys.error().message);
+    return std::nullopt;
+  }
+  auto links = pbft::load_link_tls(*group, settings.client_id, settings.key_file);
+  if (links) return PbftMembership{std::move(*group), std::move(*keys), std::move(*links)};
+  section.mistake("key_file", links.error().message);
   return std::nullopt;
 }
 

@@ -22,6 +22,7 @@ namespace prophecy::sketcher {
 struct PbftMembership {
   pbft::GroupFile group;
   pbft::KeyRing keys;
+  std::shared_ptr<const pbft::LinkTls> links;  // null: those to agents are in plain text
 };
 
 struct GroupInstallation {

@@ -19,6 +19,7 @@
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/master/certificate_watch.hpp"
+#include "sketcher/master/cluster_reports.hpp"
 #include "sketcher/master/operator_switches.hpp"
 #include "sketcher/master/preparations.hpp"
 #include "sketcher/master/static_ring.hpp"
@@ -90,6 +91,7 @@ class Master {
   [[nodiscard]] std::string on_admin_request(std::string_view line);
   [[nodiscard]] std::string on_admin_files(std::string_view line, std::vector<UniqueFd> files);
   [[nodiscard]] StatusSources sources() const;
+  [[nodiscard]] std::string report(dht::ReportKind kind) const;
   [[nodiscard]] std::string no_ring() const;
 
   const Installation& installation_;
@@ -120,6 +122,7 @@ class Master {
   HistoryAdmin history_;
   RingProcess ring_;
   OperatorSwitches switches_;
+  ClusterReports reports_;
   std::vector<WorkerProcess> workers_;
   TurnWatch turn_watch_;
   std::vector<std::unique_ptr<Seat>> seats_;
@@ -150,6 +153,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       history_(loop_, installation, table_, shared_, log, [this] { reap(); }),
       ring_(loop_, installation, table_, shared_, log),
       switches_(loop_, installation, shared_, health_, history_, ring_, log),
+      reports_(loop_, ring_, [this](dht::ReportKind kind) { return report(kind); }),
       turn_watch_(loop_, workers_, log) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
@@ -357,16 +361,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   // First of all: another worker may be waiting for a bucket that this one held.
   table_.declare_dead(static_cast<WriterSlot>(index + 1));
   if (ring_.exists()) shared_.ring().turns.leave(index);
-  shared_.worker(index).connections.set(0);
-  shared_.worker(index).tunnels.set(0);
-  shared_.worker(index).streams.set(0);
-  shared_.worker(index).untaken_bytes.set(0);
-  shared_.worker(index).arriving_bytes.set(0);
-  shared_.worker(index).asking_bytes.set(0);
-  shared_.worker(index).spool.bytes.set(0);
-  shared_.worker(index).spool.files.set(0);
-  for (OriginCounters& origin : shared_.origins(index))
-    origin.under_way.set(0);
+  clear_gauges(shared_, index);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
@@ -490,6 +485,11 @@ StatusSources Master::sources() const {
           .started = started_};
 }
 
+std::string Master::report(dht::ReportKind kind) const {
+  if (kind == dht::ReportKind::metrics) return prometheus_text(sources());
+  return status_json(sources(), std::chrono::steady_clock::now());
+}
+
 std::string Master::no_ring() const {
   return refusal(ring_.exists() ? "the ring's process is starting; try again"
                                 : "this sketcher is no member of a ring with ZooKeeper");
@@ -502,7 +502,11 @@ std::string Master::on_admin_request(std::string_view line) {
     return is_text ? request[key].get<std::string>() : std::string();
   };
   const std::string command = text("command");
-  if (command == "status") return status_json(sources(), std::chrono::steady_clock::now());
+  if (command == "status") return report(dht::ReportKind::status);
+  if (command == "metrics")
+    return nlohmann::json{{"metrics", report(dht::ReportKind::metrics)}}.dump();
+  if (ClusterReports::takes(command))
+    return ring_.report().is_object() ? reports_.answer(command, request) : no_ring();
   if (command == "access-log") return access_log_json(settings_);
   if (command == "fields") return fields_json(installation_, shared_);
   if (command == "divergences") {
@@ -515,7 +519,8 @@ std::string Master::on_admin_request(std::string_view line) {
   if (HistoryAdmin::takes(command)) return history_.answer(command, request);
   if (OperatorSwitches::takes(command)) return switches_.answer(command, request);
   return refusal(
-      R"(expected "command" to be one of status, fields, divergences, ring, ring-drain, ring-join, )"
+      R"(expected "command" to be one of status, metrics, fields, divergences, ring, ring-drain, )"
+      R"(ring-join, cluster-report with "kind", cluster-report-answer with "round", )"
       R"(ring-settings, ring-settings-accept, ring-settings-restore, ring-change with "change", )"
       R"(history-..., )"
       R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"

@@ -48,12 +48,28 @@ void HandOverLinks::set_members(const dht::View& view) {
 }
 
 void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) {
+  static_cast<void>(send(member, dht::encode_frame(ask)));
+}
+
+bool HandOverLinks::ask_report(const std::string& member, const dht::ReportAsk& ask) {
+  return send(member, dht::encode_frame(ask));
+}
+
+void HandOverLinks::give_part(const std::string& member, const dht::ReportPart& part) {
+  for (const auto& link : accepted_) {
+    if (!link->is_open() || link->peer() != member) continue;
+    if (link->unsent() <= HandOverLink::kUnsentMax) link->send(dht::encode_frame(part));
+    return;
+  }
+}
+
+bool HandOverLinks::send(const std::string& member, Bytes frame) {
   const auto known = known_.find(member);
-  if (known == known_.end()) return;
+  if (known == known_.end()) return false;
   Outgoing& outgoing = outgoing_[member];
   if (!outgoing.link) {
     UniqueFd socket = transport::start_connecting(known->second.address, known->second.port);
-    if (!socket) return;
+    if (!socket) return false;
     HandOverLink::Owner& owner = *this;
     outgoing.link = std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_), handshakes_,
                                                    owner, std::move(socket));
@@ -61,9 +77,12 @@ void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) 
       return tls_.client->connect(ready, member);
     });
   }
-  Bytes frame = dht::encode_frame(ask);
-  if (outgoing.link->is_open()) return outgoing.link->send(frame);
-  if (outgoing.waiting.size() < kWaitingMax) outgoing.waiting.push_back(std::move(frame));
+  if (outgoing.link->is_open()) {
+    outgoing.link->send(frame);
+  } else if (outgoing.waiting.size() < kWaitingMax) {
+    outgoing.waiting.push_back(std::move(frame));
+  }
+  return true;
 }
 
 // Of an outgoing link, the one that is meant, whatever other names its certificate has. Whoever
@@ -117,6 +136,10 @@ void HandOverLinks::make_room(bool is_open, std::size_t max) {
 void HandOverLinks::on_message(HandOverLink& link, dht::HandOverMessage message) {
   if (const auto* const page = std::get_if<dht::HandOverPage>(&message))
     return handler_.on_page(*page, link.peer());
+  if (auto* const part = std::get_if<dht::ReportPart>(&message))
+    return handler_.on_report_part(std::move(*part), link.peer());
+  if (const auto* const ask = std::get_if<dht::ReportAsk>(&message))
+    return handler_.on_report_ask(*ask, link.peer());
   const auto answer = handler_.on_ask(std::get<dht::HandOverAsk>(message), link.peer());
   if (answer && link.is_open()) link.send(dht::encode_frame(*answer));
 }
@@ -131,7 +154,8 @@ void HandOverLinks::on_closed(HandOverLink& link, HandOverLink::End end) {
     outgoing.waiting.clear();
     if (end == HandOverLink::End::stranger)
       log_.warning("hand-over-refused", {{"member", member}, {"problem", "TLS: not that member"}});
-    return destroy_later(std::move(outgoing.link));
+    destroy_later(std::move(outgoing.link));
+    return handler_.on_lost(member);
   }
   if (end == HandOverLink::End::stranger || end == HandOverLink::End::silent)
     counters_.links_refused.add();

@@ -1,5 +1,6 @@
-// `HandOverLinks` carry the messages of the hand-over between this member's ring process and those
-// of the others: one connection to each member that it asks, and those that members make.
+// `HandOverLinks` carry the messages of the hand-over, and members' reports, between this member's
+// ring process and those of the others: one connection to each member that it asks, and those that
+// members make.
 //
 // Members are those of the view that was set last, and of the one before: a member that leaves has
 // something to hand over. Others get no further than the handshake; how many may be at it at once,
@@ -35,6 +36,10 @@ class HandOverLinks final : private HandOverLink::Owner {
     [[nodiscard]] virtual std::optional<dht::HandOverPage> on_ask(const dht::HandOverAsk& ask,
                                                                   const std::string& from) = 0;
     virtual void on_page(const dht::HandOverPage& page, const std::string& from) = 0;
+    virtual void on_report_ask(const dht::ReportAsk& ask, const std::string& from) = 0;
+    virtual void on_report_part(dht::ReportPart part, const std::string& from) = 0;
+    // The connection to a member that was asked has ended, or could not be made: asks are lost.
+    virtual void on_lost(const std::string& member) = 0;
 
    protected:
     ~Handler() = default;
@@ -49,6 +54,11 @@ class HandOverLinks final : private HandOverLink::Owner {
   void set_members(const dht::View& view);
   // Is lost if that member cannot be reached: whoever asks does so again.
   void ask(const std::string& member, const dht::HandOverAsk& ask);
+  // False: nothing is known of that member, or no connection can be made.
+  [[nodiscard]] bool ask_report(const std::string& member, const dht::ReportAsk& ask);
+  // To a member that has asked. The part is lost if the member's connection has ended, or takes
+  // less than the member asks for.
+  void give_part(const std::string& member, const dht::ReportPart& part);
   // Connections that others have made.
   [[nodiscard]] std::size_t accepted() const { return accepted_.size(); }
 
@@ -69,6 +79,7 @@ class HandOverLinks final : private HandOverLink::Owner {
   void on_message(HandOverLink& link, dht::HandOverMessage message) override;
   void on_closed(HandOverLink& link, HandOverLink::End end) override;
   void on_accepted(UniqueFd socket);
+  [[nodiscard]] bool send(const std::string& member, Bytes frame);
   void close_former(const HandOverLink& link);
   // The oldest of those that are accepted and open, or not open, gives way if there are so many.
   void make_room(bool is_open, std::size_t max);

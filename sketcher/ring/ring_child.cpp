@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io/signal_source.hpp"
+#include "sketcher/ring/report_messages.hpp"
 #include "sketcher/ring/ring_service.hpp"
 
 namespace prophecy::sketcher {
@@ -78,7 +79,8 @@ class RingChild {
     });
   }
   [[nodiscard]] bool take_orders() {
-    std::array<char, kRingOrderBytesMax> bytes;
+    static_assert(kRingOrderBytesMax <= kReportMessageBytesMax);
+    std::array<char, kReportMessageBytesMax> bytes;
     for (;;) {
       const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
       if (size <= 0) return size < 0;
@@ -87,6 +89,8 @@ class RingChild {
         service_.drain();
       } else if (text == std::string_view(&kRejoinOrder, 1)) {
         service_.rejoin();
+      } else if (is_report_message(text)) {
+        if (auto report = parse_report_message(text)) service_.on_report(std::move(*report));
       } else if (auto message = parse_master_message(text)) {
         service_.on_master(std::move(*message));
       } else {

@@ -12,8 +12,8 @@
 
 namespace prophecy::sketcher {
 
-// From the master: one byte, or what settings_messages.hpp has. To it: what ring_report() yields,
-// now and then, and what settings_messages.hpp has.
+// From the master: one byte, or what settings_messages.hpp and report_messages.hpp have. To it:
+// what ring_report() yields, now and then, and what these have.
 constexpr char kDrainOrder = 'd';
 constexpr char kRejoinOrder = 'j';
 

@@ -86,6 +86,7 @@ void RingProcess::on_child_ended(int pid, int wait_status) {
   report_ = nullptr;
   // First of all: a worker may be waiting for a bucket that it held.
   table_.declare_dead(kRingWriter);
+  report_handler_->on_ring_ended();
   if (stopping_) return;
   if (std::exchange(renewing_, false)) {
     if (auto started = start(); started) return;
@@ -165,6 +166,11 @@ bool RingProcess::take_reports() {
   for (;;) {
     const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
     if (size <= 0) return size < 0;
+    if (is_report_message({bytes.data(), static_cast<std::size_t>(size)})) {
+      const auto message = parse_report_message({bytes.data(), static_cast<std::size_t>(size)});
+      if (message) report_handler_->on_ring_message(*message);
+      continue;
+    }
     auto report = nlohmann::json::parse(bytes.data(), bytes.data() + size, nullptr, false);
     if (report.is_object() && report.contains("members") && report["members"].is_array()) {
       report_ = std::move(report);

@@ -18,6 +18,7 @@
 #include "history_table/history_table.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/installation/installation.hpp"
+#include "sketcher/ring/report_messages.hpp"
 #include "sketcher/ring/settings_messages.hpp"
 #include "sketcher/shared/shared_state.hpp"
 
@@ -37,6 +38,15 @@ class RingSettingsHandler {
   virtual void on_outcome(const dht::SettingsOutcome& outcome) = 0;
 };
 
+// Who collects members' reports.
+class RingReportHandler {
+ public:
+  virtual ~RingReportHandler() = default;
+  virtual void on_ring_message(const ReportMessage& message) = 0;
+  // The process has ended, and all that it was told is lost.
+  virtual void on_ring_ended() = 0;
+};
+
 class RingProcess {
  public:
   RingProcess(boost::asio::io_context& loop, const Installation& installation, HistoryTable& table,
@@ -48,8 +58,10 @@ class RingProcess {
   // -1 without a living ring.
   [[nodiscard]] int wake(std::uint32_t worker) const;
 
-  // Requires a handler of settings, which outlives it.
+  // It outlives the process, and is wanted before start().
   void handle_settings(RingSettingsHandler& handler) { settings_handler_ = &handler; }
+  // Likewise.
+  void handle_reports(RingReportHandler& handler) { report_handler_ = &handler; }
   [[nodiscard]] Result<> start();
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   // Whether there is a living ring.
@@ -68,7 +80,7 @@ class RingProcess {
   // For an operator: true, if it was told.
   [[nodiscard]] bool drain();
   [[nodiscard]] bool rejoin();
-  // A message of settings_messages.hpp. False: it cannot be told at present.
+  // A message of settings_messages.hpp or report_messages.hpp. False: it cannot be told at present.
   [[nodiscard]] bool tell(std::string_view text);
   // What it has said last: an object, or null.
   [[nodiscard]] const nlohmann::json& report() const { return report_; }
@@ -93,6 +105,7 @@ class RingProcess {
   bool renewing_ = false;
   bool draining_ = false;
   RingSettingsHandler* settings_handler_ = nullptr;
+  RingReportHandler* report_handler_ = nullptr;
   std::function<void()> on_drained_;
   nlohmann::json report_;
   boost::asio::posix::stream_descriptor channel_;

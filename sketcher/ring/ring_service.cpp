@@ -149,6 +149,32 @@ void RingService::on_page(const dht::HandOverPage& page, const std::string& /*fr
   go_on();
 }
 
+// ---- Reports of members go between the masters. A message that does not fit into the channel is
+// lost, and asked for again.
+
+void RingService::on_report(const ReportMessage& message) {
+  if (const auto* const part = std::get_if<dht::ReportPart>(&message.content))
+    return links_.give_part(message.member, *part);
+  const auto* const ask = std::get_if<dht::ReportAsk>(&message.content);
+  if (ask != nullptr && !links_.ask_report(message.member, *ask)) on_lost(message.member);
+}
+
+void RingService::on_report_ask(const dht::ReportAsk& ask, const std::string& from) {
+  pass_on({from, ask});
+}
+
+void RingService::on_report_part(dht::ReportPart part, const std::string& from) {
+  pass_on({from, std::move(part)});
+}
+
+void RingService::on_lost(const std::string& member) {
+  pass_on({member, ReportLost{}});
+}
+
+void RingService::pass_on(const ReportMessage& message) {
+  if (tell_) static_cast<void>(tell_(report_message_text(message)));
+}
+
 // ---- Actions.
 
 void RingService::go_on() {

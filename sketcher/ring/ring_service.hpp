@@ -31,6 +31,7 @@
 #include "sketcher/installation/installation.hpp"
 #include "sketcher/ring/drain_watch.hpp"
 #include "sketcher/ring/hand_over_links.hpp"
+#include "sketcher/ring/report_messages.hpp"
 #include "sketcher/ring/ring_history.hpp"
 #include "sketcher/ring/settings_messages.hpp"
 #include "sketcher/shared/shared_state.hpp"
@@ -64,6 +65,8 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   // Again, what it could not be told before.
   void tell_master();
   void on_master(MasterMessage message);
+  // Passes the master's message on to the other member.
+  void on_report(const ReportMessage& message);
   // Ends the session; then calls `on_closed`.
   void close(std::function<void()> on_closed);
 
@@ -82,7 +85,11 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   [[nodiscard]] std::optional<dht::HandOverPage> on_ask(const dht::HandOverAsk& ask,
                                                         const std::string& from) override;
   void on_page(const dht::HandOverPage& page, const std::string& from) override;
+  void on_report_ask(const dht::ReportAsk& ask, const std::string& from) override;
+  void on_report_part(dht::ReportPart part, const std::string& from) override;
+  void on_lost(const std::string& member) override;
 
+  void pass_on(const ReportMessage& message);
   // After each event: carries all actions out, and sets the timer.
   void go_on();
   void carry_out(dht::RingNodeAction action);

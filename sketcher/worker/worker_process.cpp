@@ -64,4 +64,18 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
   return {};
 }
 
+void clear_gauges(const SharedState& shared, std::uint32_t index) {
+  WorkerCounters& worker = shared.worker(index);
+  worker.connections.set(0);
+  worker.tunnels.set(0);
+  worker.streams.set(0);
+  worker.untaken_bytes.set(0);
+  worker.arriving_bytes.set(0);
+  worker.asking_bytes.set(0);
+  worker.spool.bytes.set(0);
+  worker.spool.files.set(0);
+  for (OriginCounters& origin : shared.origins(index))
+    origin.under_way.set(0);
+}
+
 }  // namespace prophecy::sketcher

@@ -49,4 +49,7 @@ struct KeptFiles {
                                     const KeptFiles& kept, HistoryTable& table,
                                     const SharedState& shared, Logger& log);
 
+// A worker that has ended holds nothing any more.
+void clear_gauges(const SharedState& shared, std::uint32_t index);
+
 }  // namespace prophecy::sketcher

@@ -13,10 +13,11 @@ namespace prophecy::tools {
 namespace {
 
 std::string group_header(std::span<const std::uint8_t> id, std::span<const std::uint8_t> founded,
-                         std::uint32_t faults) {
+                         const KeygenRequest& request) {
   return "# What all members of one replica group share. It holds no secret.\n\n[group]\nid = \"" +
          to_hex(id) + "\"\nfounded = \"" + to_hex(founded) +
-         "\"\nnumber = 1\nfaults = " + std::to_string(faults) + "\n";
+         "\"\nnumber = 1\nfaults = " + std::to_string(request.faults) + "\n" +
+         (request.encrypted_links ? "encrypted_links = true\n" : "");
 }
 
 // Adds the file of the member's private keys; returns the lines of its public ones.
@@ -45,7 +46,7 @@ Result<std::vector<KeyFile>> make_files(const KeygenRequest& request) {
   std::array<std::uint8_t, pbft::kGroupIdSize> founded{};
   random.fill(founded);
   std::vector<KeyFile> files;
-  std::string group = group_header(id, founded, request.faults);
+  std::string group = group_header(id, founded, request);
   for (std::size_t replica = 0; replica < request.replica_addresses.size(); ++replica) {
     auto keys = add_member("replica-" + std::to_string(replica) + ".key", files);
     if (!keys) return keys.error();

@@ -17,6 +17,7 @@ struct KeygenRequest {
   std::uint32_t faults = 1;
   std::vector<Endpoint> replica_addresses;  // 3 * faults + 1 of them; none: there are no agents
   std::uint32_t clients = 1;
+  bool encrypted_links = false;  // of the group file
 };
 
 // Returns the files made. Overwrites nothing; after a failure none of them is left.

@@ -36,6 +36,14 @@ HandOverPage example_page() {
   return page;
 }
 
+ReportAsk example_report_ask() {
+  return {.token = 0x1122334455667788, .kind = ReportKind::metrics, .offset = 70};
+}
+
+ReportPart example_part() {
+  return {.token = 9, .offset = 70, .total = 75, .bytes = "a 1\nb"};
+}
+
 Bytes content(const Bytes& frame) {
   return {frame.begin() + 4, frame.end()};
 }
@@ -59,7 +67,8 @@ TEST_CASE("hand-over frames: a message is read as it was written") {
 }
 
 TEST_CASE("hand-over frames: one that is cut, longer, or has a byte changed is none or another") {
-  for (const Bytes& frame : {encode_frame(example_ask()), encode_frame(example_page())}) {
+  for (const Bytes& frame : {encode_frame(example_ask()), encode_frame(example_page()),
+                             encode_frame(example_report_ask()), encode_frame(example_part())}) {
     const Bytes whole = content(frame);
     for (std::size_t size = 0; size < whole.size(); ++size)
       CHECK_FALSE(decode_frame(ByteView(whole).first(size)).has_value());
@@ -129,4 +138,35 @@ TEST_CASE("hand-over frames: a length beyond the limit ends a connection at once
   CHECK_FALSE(reader.feed(bytes));
   HandOverReader other;
   CHECK_FALSE(other.feed(Bytes{1, 0, 0, 0, 9}));  // no such type
+}
+
+TEST_CASE("hand-over frames: reports are asked for, and come, in parts") {
+  const auto ask = decode_frame(content(encode_frame(example_report_ask())));
+  REQUIRE(ask.has_value());
+  CHECK(std::get<ReportAsk>(*ask) == example_report_ask());
+  ReportPart whole{.token = 1, .total = kReportPartMax, .bytes = std::string(kReportPartMax, 'x')};
+  const ReportPart busy{.status = ReportPart::Status::busy, .token = 9};
+  for (const ReportPart& part : {example_part(), whole, busy}) {
+    const auto read = decode_frame(content(encode_frame(part)));
+    REQUIRE(read.has_value());
+    CHECK(std::get<ReportPart>(*read) == part);
+  }
+}
+
+TEST_CASE("hand-over frames: a report's part beyond its report is none") {
+  const Bytes frame = content(encode_frame(example_part()));
+  // Type, status and token come first: then offset and total.
+  Bytes later = frame;
+  later[10] = 71;
+  CHECK_FALSE(decode_frame(later).has_value());
+  Bytes shorter = frame;
+  shorter[14] = 74;
+  CHECK_FALSE(decode_frame(shorter).has_value());
+  Bytes huge = frame;
+  huge[16] = 0xff;
+  CHECK_FALSE(decode_frame(huge).has_value());
+  // One that is no part has nothing else.
+  Bytes busy = frame;
+  busy[1] = static_cast<std::uint8_t>(ReportPart::Status::busy);
+  CHECK_FALSE(decode_frame(busy).has_value());
 }

@@ -2,6 +2,7 @@
 #include "dht/core/ring_node.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <catch2/catch.hpp>
 
@@ -67,6 +68,11 @@ struct Site {
   };
   CoordinationResult answer(const CoordinationCall& call) {
     CoordinationResult result{.number = call.number, .status = CoordinationStatus::done};
+    if (fails && fails(call)) {
+      REQUIRE(++failed < 1000);
+      result.status = failure;
+      return result;
+    }
     if (call.kind == CoordinationCall::Kind::write) {
       const bool only_checks =
           std::all_of(call.steps.begin(), call.steps.end(),
@@ -149,6 +155,9 @@ struct Site {
   std::map<std::string, Node> nodes;
   bool is_too_busy = false;  // for checks of versions
   int checks = 0;            // meanwhile
+  std::function<bool(const CoordinationCall&)> fails;
+  CoordinationStatus failure = CoordinationStatus::unknown;
+  int failed = 0;  // calls
   std::optional<RingNode> node;
 };
 
@@ -223,6 +232,67 @@ TEST_CASE("a service that is too busy is asked once in a round for another's las
   CHECK(site.checks > 0);
   CHECK(site.checks <= 20);
   CHECK(site.permissions.owner(0).stage() == Stage::taken);
+}
+
+TEST_CASE("a service that cannot take an announcement is not asked as fast as it answers") {
+  Site site;
+  site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
+  site.fails = [](const CoordinationCall& call) {
+    return !call.steps.empty() && call.steps.back().kind == WriteStep::Kind::create_ephemeral;
+  };
+  const BootTime begin = site.now;
+  site.node->on_session(SessionEvent::connected, site.now);
+  CHECK_FALSE(site.next().has_value());
+  // Two at once, some with growing pauses, then four in a lease.
+  const auto leases = static_cast<int>((site.now - begin) / Parameters{}.lease);
+  REQUIRE(leases >= 10);
+  CHECK(site.failed <= 4 * leases + 8);
+  CHECK(site.failed >= 2 * leases);
+  // Once it can, the member is there soon.
+  site.fails = nullptr;
+  CHECK(site.next().has_value());
+}
+
+TEST_CASE("a proposal that fails is made anew after a pause") {
+  Site site;
+  site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
+  site.fails = [](const CoordinationCall& call) {
+    return !call.steps.empty() && call.steps.back().path == "/prophecy/view";
+  };
+  const BootTime begin = site.now;
+  site.node->on_session(SessionEvent::connected, site.now);
+  CHECK_FALSE(site.next().has_value());
+  const auto leases = static_cast<int>((site.now - begin) / Parameters{}.lease);
+  CHECK(site.failed <= 4 * leases + 8);
+  CHECK(site.failed >= 2 * leases);
+  site.fails = nullptr;
+  CHECK(site.next().has_value());
+}
+
+TEST_CASE("the own lease is read anew after a pause") {
+  Site site;
+  site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
+  site.fails = [](const CoordinationCall& call) {
+    return call.kind == CoordinationCall::Kind::read && call.path == "/prophecy/leases/a";
+  };
+  site.node->on_session(SessionEvent::connected, site.now);
+  static_cast<void>(site.take<AwaitTurns>());
+  REQUIRE(site.failed > 0);
+  site.failed = 0;
+  const BootTime end = site.now + Parameters{}.lease;
+  for (; site.now < end; site.now += milliseconds(10)) {
+    CHECK(site.node->deadline() <= site.now + Parameters{}.lease / 16);
+    site.node->on_tick(site.now);
+    while (auto action = site.node->take_action(site.now)) {
+      if (const auto* const call = std::get_if<CoordinationCall>(&*action))
+        site.node->on_result(site.answer(*call), site.now);
+    }
+  }
+  CHECK(site.failed >= 10);
+  CHECK(site.failed <= 17);
+  site.fails = nullptr;
+  static_cast<void>(site.next());
+  CHECK(site.permissions.lease_end() > site.now);
 }
 
 TEST_CASE("a member that is alone goes on while it drains") {

@@ -72,6 +72,22 @@ TEST_CASE("A new group's files fit together, and secrets are secret") {
   CHECK_FALSE(sketch::load_sketch_secret(directory / "sketch.key").has_value());
 }
 
+TEST_CASE("A group's links are encrypted where that was asked for") {
+  TemporaryFolder folder;
+  KeygenRequest request = request_for(folder.path() / "new");
+  request.encrypted_links = GENERATE(true, false);
+  REQUIRE(generate_group(request).has_value());
+  const auto group = pbft::load_group_file(folder.path() / "new" / "group.toml");
+  REQUIRE(group.has_value());
+  CHECK(group->encrypted_links == request.encrypted_links);
+  const auto file = folder.path() / "new" / "client-1024.key";
+  const auto links = pbft::load_link_tls(*group, 1024, file);
+  REQUIRE(links.has_value());
+  CHECK((*links != nullptr) == request.encrypted_links);
+  CHECK(pbft::load_link_tls(*group, 1024, folder.path() / "none").has_value() !=
+        request.encrypted_links);
+}
+
 TEST_CASE("Nothing is overwritten, and after a failure nothing half-made is left") {
   TemporaryFolder folder;
   const std::string name = GENERATE(as<std::string>(), "group.toml", "replica-2.key", "sketch.key");

@@ -61,6 +61,8 @@ TEST_CASE("A group file is read into members at their places") {
   CHECK(group->faults == 1);
   CHECK(group->number == 1);
   CHECK(parse_group_file(kGroup + "number = 7\n" + replicas(4), "g")->number == 7);
+  CHECK_FALSE(group->encrypted_links);
+  CHECK(parse_group_file(kGroup + "encrypted_links = true\n" + replicas(4), "g")->encrypted_links);
   REQUIRE(group->replicas.size() == 4);
   CHECK(to_string(group->replicas[3].address) == "[::1]:7003");
   CHECK(to_string(group->replicas[2].public_keys.exchange) == "x25519:" + digits(3));

@@ -67,6 +67,13 @@ struct Node final : HandOverLinks::Handler {
   void on_page(const dht::HandOverPage&, const std::string& from) override {
     answered.push_back(from);
   }
+  void on_report_ask(const dht::ReportAsk& ask, const std::string& from) override {
+    links.give_part(from, {.token = ask.token, .total = 5, .bytes = "hello"});
+  }
+  void on_report_part(dht::ReportPart part, const std::string& from) override {
+    parts.push_back(from + ": " + part.bytes);
+  }
+  void on_lost(const std::string& member) override { lost.push_back(member); }
 
   Logger log{"test", {.level = LogLevel::error}};
   RingTls tls;
@@ -75,6 +82,8 @@ struct Node final : HandOverLinks::Handler {
   UniqueFd listener;
   std::vector<std::string> asked;
   std::vector<std::string> answered;
+  std::vector<std::string> parts;
+  std::vector<std::string> lost;
   HandOverLinks links;
 };
 
@@ -185,6 +194,39 @@ TEST_CASE("A certificate with several members' names asks for nothing") {
   b.links.ask("a", {});
   REQUIRE(run_until(loop, [&] { return a.counters.links_refused.get() == 1; }));
   CHECK(a.asked.empty());
+}
+
+TEST_CASE("A member gives its report to a member that asks") {
+  boost::asio::io_context loop;
+  const Keys keys;
+  Node a(loop, keys, "a");
+  Node b(loop, keys, "b");
+  const dht::View view = view_of({{"a", a.address}, {"b", b.address}});
+  a.links.set_members(view);
+  b.links.set_members(view);
+  CHECK(b.links.ask_report("a", {.token = 3}));
+  REQUIRE(run_until(loop, [&] { return !b.parts.empty(); }));
+  CHECK(b.parts == std::vector<std::string>{"a: hello"});
+  // On the connection of the hand-over.
+  b.links.ask("a", {});
+  REQUIRE(run_until(loop, [&] { return !b.answered.empty(); }));
+  CHECK(a.links.accepted() == 1);
+  // Nobody has asked from there.
+  a.links.give_part("c", {.token = 3, .total = 5, .bytes = "hello"});
+  CHECK(b.lost.empty());
+}
+
+TEST_CASE("Who asks learns that a member cannot be reached") {
+  boost::asio::io_context loop;
+  const Keys keys;
+  Node b(loop, keys, "b");
+  Endpoint nowhere;
+  listen_anywhere(nowhere).reset();
+  b.links.set_members(view_of({{"a", nowhere}, {"b", b.address}}));
+  CHECK(b.links.ask_report("a", {.token = 3}));
+  REQUIRE(run_until(loop, [&] { return !b.lost.empty(); }));
+  CHECK(b.lost == std::vector<std::string>{"a"});
+  CHECK_FALSE(b.links.ask_report("c", {.token = 4}));
 }
 
 }  // namespace prophecy::sketcher

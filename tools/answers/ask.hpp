@@ -18,6 +18,9 @@ namespace prophecy::tools {
                            const nlohmann::ordered_json& request, nlohmann::ordered_json& answer,
                            std::span<const int> files = {});
 
+// Fills in the JSON that `text` is; null: it is none, or deeper than any answer of ours.
+void parse_answer(std::string_view text, nlohmann::ordered_json& answer);
+
 // For a command that shows something: the answer must pass `check`, or it is not `what` it ought to
 // be. False: what is wrong has been printed.
 [[nodiscard]] bool ask_for(const std::filesystem::path& socket, std::string_view command,

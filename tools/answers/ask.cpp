@@ -1,4 +1,4 @@
-#include "tools/ask.hpp"
+#include "tools/answers/ask.hpp"
 
 #include <chrono>
 #include <iostream>
@@ -35,14 +35,7 @@ Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& 
   if (!request_line) return request_line.error();
   const auto line = admin_request(socket, *request_line, seconds(5), files);
   if (!line) return line.error();
-  // Deeper than any answer of ours; the library walks what it has parsed by recursion.
-  bool too_deep = false;
-  const auto bounded = [&](int depth, nlohmann::ordered_json::parse_event_t, auto&) {
-    too_deep |= depth > kDepthMax;
-    return !too_deep;
-  };
-  answer = nlohmann::ordered_json::parse(*line, bounded, false);
-  if (too_deep) answer = nullptr;
+  parse_answer(*line, answer);
   if (!answer.is_object()) {
     return Error{ErrorKind::protocol, socket.string() + ": the answer is no JSON object"};
   }
@@ -50,6 +43,17 @@ Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& 
     return Error{ErrorKind::invalid, socket.string() + ": " + answer["error"].get<std::string>()};
   }
   return {};
+}
+
+// The library walks what it has parsed by recursion.
+void parse_answer(std::string_view text, nlohmann::ordered_json& answer) {
+  bool too_deep = false;
+  const auto bounded = [&](int depth, nlohmann::ordered_json::parse_event_t, auto&) {
+    too_deep |= depth > kDepthMax;
+    return !too_deep;
+  };
+  answer = nlohmann::ordered_json::parse(text, bounded, false);
+  if (too_deep || answer.is_discarded()) answer = nullptr;
 }
 
 bool ask_for(const std::filesystem::path& socket, std::string_view command, std::string_view what,

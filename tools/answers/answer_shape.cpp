@@ -1,4 +1,4 @@
-#include "tools/answer_shape.hpp"
+#include "tools/answers/answer_shape.hpp"
 
 #include <algorithm>
 
