@@ -12,14 +12,17 @@ namespace {
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint8_t kWholeWord = 0xff;
+// Its tag, its bytes, and the count of a run that begins with it.
+constexpr std::size_t kPackedWordBytesMax = 1 + kWordBytes + 1;
 // As many words as the byte behind a tag can count.
 constexpr std::size_t kRunWordsMax = 255;
 
+// Each byte's lowest bit says whether any of its bits was set; the product gathers these bits.
 std::uint8_t tag_of(std::uint64_t word) {
-  unsigned tag = 0;
-  for (std::size_t i = 0; i < kWordBytes; ++i)
-    tag |= ((word >> (8 * i) & 0xffU) != 0 ? 1U : 0U) << i;
-  return static_cast<std::uint8_t>(tag);
+  word |= word >> 4;
+  word |= word >> 2;
+  word |= word >> 1;
+  return static_cast<std::uint8_t>((word & 0x0101010101010101U) * 0x0102040810204080U >> 56);
 }
 
 // A word with more zero bytes takes less when it is packed by itself.
@@ -27,10 +30,10 @@ bool is_kept_whole(std::uint64_t word) {
   return std::popcount(tag_of(word)) + 1U >= kWordBytes;
 }
 
-void append_bytes(std::uint64_t word, std::uint8_t tag, std::string& out) {
-  for (std::size_t i = 0; i < kWordBytes; ++i) {
-    if ((tag >> i & 1U) != 0) out.push_back(static_cast<char>(word >> (8 * i)));
-  }
+char* put_bytes(std::uint64_t word, std::uint8_t tag, char* out) {
+  for (unsigned left = tag; left != 0; left &= left - 1)
+    *out++ = static_cast<char>(word >> (8 * std::countr_zero(left)));
+  return out;
 }
 
 std::uint8_t take_byte(std::string_view& packed) {
@@ -42,9 +45,11 @@ std::uint8_t take_byte(std::string_view& packed) {
 
 std::uint64_t take_word(std::uint8_t tag, std::string_view& packed) {
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < kWordBytes; ++i) {
-    if ((tag >> i & 1U) != 0) word |= std::uint64_t{take_byte(packed)} << (8 * i);
-  }
+  ASSERT(packed.size() >= static_cast<std::size_t>(std::popcount(tag)));
+  const char* next = packed.data();
+  for (unsigned left = tag; left != 0; left &= left - 1)
+    word |= std::uint64_t{static_cast<std::uint8_t>(*next++)} << (8 * std::countr_zero(left));
+  packed.remove_prefix(static_cast<std::size_t>(next - packed.data()));
   return word;
 }
 
@@ -56,23 +61,31 @@ void pack_words(std::span<const std::byte> memory, const WordSwap& swap, std::st
   const auto word_at = [&](std::size_t at) {
     std::uint64_t word = 0;
     std::memcpy(&word, memory.data() + at * kWordBytes, kWordBytes);
-    return swap(word);
+    return word;
   };
+  const std::size_t size_before = out.size();
+  out.resize(size_before + words * kPackedWordBytesMax);
+  char* end = out.data() + size_before;
   for (std::size_t at = 0; at < words;) {
-    const std::uint64_t word = word_at(at++);
+    const std::uint64_t word = swap(word_at(at++));
     const std::uint8_t tag = tag_of(word);
-    out.push_back(static_cast<char>(tag));
-    append_bytes(word, tag, out);
+    *end++ = static_cast<char>(tag);
+    end = put_bytes(word, tag, end);
     if (tag != 0 && tag != kWholeWord) continue;
-    const std::size_t run_end = std::min(words, at + kRunWordsMax);
-    std::size_t end = at;
-    while (end < run_end && (tag == 0 ? word_at(end) == 0 : is_kept_whole(word_at(end))))
-      ++end;
-    out.push_back(static_cast<char>(end - at));
-    for (; at < end; ++at) {
-      if (tag != 0) append_bytes(word_at(at), kWholeWord, out);
+    const std::size_t run_max = std::min(words, at + kRunWordsMax);
+    char* const count = end++;
+    const std::size_t begin = at;
+    // (No other word changes places with zero.)
+    if (tag == 0) {
+      while (at < run_max && word_at(at) == 0)
+        ++at;
+    } else {
+      for (; at < run_max && is_kept_whole(swap(word_at(at))); ++at)
+        end = put_bytes(swap(word_at(at)), kWholeWord, end);
     }
+    *count = static_cast<char>(at - begin);
   }
+  out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
 void unpack_words(std::string_view packed, const WordSwap& swap, std::span<std::byte> memory) {
