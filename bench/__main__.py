@@ -31,8 +31,8 @@ def main():
     parser.add_argument("--liar", action="store_true",
                         help="lb: a sketcher alone, before and beside an origin that lies")
     parser.add_argument("--mixed", action="store_true",
-                        help="lb: quick, slow and large pages, an origin that hangs and one that closes; "
-                             "pipelined and one at a time")
+                        help="lb: quick, slow and large pages, an origin that closes, and one that hangs or "
+                             "holds some answers back; pipelined and one at a time")
     parser.add_argument("--workers", action="store_true",
                         help="lb: what a request costs a sketcher of two workers, and one of one")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")

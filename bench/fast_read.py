@@ -16,15 +16,23 @@ import subprocess
 import tempfile
 import time
 
+import hpack
+
 from bench.cost import cpu_seconds, proportional_memory_bytes
 from bench.figures import Figure, median_figure
 from bench.wrk import run_wrk
 from harness import Deployment, HarnessError
+from harness.http2_client import ACK, DATA, SETTINGS, Http2Client, frame
 from harness.http_client import RawConnection
 
 URLS = 1000
 CONTENT = {"/1": "x"}  # and the same page for each query
 CONNECTIONS = 100
+BROWSER_FIELDS = [
+    ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+    ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
+    ("accept-language", "en-US,en;q=0.5"), ("accept-encoding", "gzip, deflate, br, zstd"),
+    ("sec-fetch-dest", "document"), ("sec-fetch-mode", "navigate"), ("sec-fetch-site", "none")]
 WORKERS = 1
 FAULTS = 1
 # The throughput over that of pr-PBFT-ro that the paper reports, by the share of transitions.
@@ -134,29 +142,47 @@ def idle_connections(options):
     """Memory that a kept-alive connection holds in the worker between its requests."""
     wanted = 500 if options.quick else 5000
     count = min(wanted, allow_open_files(wanted + 1000) - 500)
+    return [idle_connection(protocol, use, count) for protocol, use in USED.items()]
+
+
+def idle_connection(protocol, use, count):
     with deployment_for("prophecy", 0.0, 1, timeouts={"idle": "10m"},
                         limits={"connections_max": 2 * count + 100}) as deployment:  # none gives way
         (worker,) = deployment.sketcher.workers()
         connections = []
         try:
             for _ in range(50):  # code and buffers that every worker has come in first
-                connections.append(used_connection(deployment))
+                connections.append(use(deployment.sketcher.port))
             before = proportional_memory_bytes(worker)
             for _ in range(count):
-                connections.append(used_connection(deployment))
-            time.sleep(2)  # a connection that waits for longer than a second has no session
+                connections.append(use(deployment.sketcher.port))
+            time.sleep(2)  # a connection that waits for longer than a second rests
             after = proportional_memory_bytes(worker)
         finally:
             for connection in connections:
                 connection.close()
-    return [Figure("idle connection", (after - before) / count / 1024, "KiB",
-                   deployed(connections=count, bound=16))]
+    return Figure("idle connection", (after - before) / count / 1024, "KiB",
+                  deployed(protocol=protocol, connections=count, bound=16))
 
 
-def used_connection(deployment):
-    connection = RawConnection(deployment.sketcher.port)
+def used_connection(port):
+    connection = RawConnection(port)
     connection.get("/1")
     return connection
+
+
+def used_http2_connection(port):
+    """After one request with fields as a browser sends them, which both sides' tables hold then."""
+    connection = Http2Client(port)
+    connection.request("/1", coder=hpack.Encoder(), more=BROWSER_FIELDS)
+    if connection.wait_for(DATA) is None:
+        raise HarnessError("a request over HTTP/2 was not answered")
+    connection.send(frame(SETTINGS, ACK, 0))
+    return connection
+
+
+USED = {"http/1.1": used_connection, "h2": used_http2_connection}
+
 
 
 def system_calls(options, pipelined):

@@ -23,7 +23,7 @@ class Options:
     minutes: float = 0  # of a benchmark that runs so long; 0: its own number
     attack: bool = False  # pbft under attack
     liar: bool = False  # lb with an origin that lies
-    mixed: bool = False  # lb with pages of all kinds, and origins that close and hang
+    mixed: bool = False  # lb with pages of all kinds, and origins that close, hang, and delay
     workers: bool = False  # lb with two workers, and with one
 
 

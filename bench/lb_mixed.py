@@ -1,13 +1,17 @@
 """A sketcher that pipelines, as by default, and one that asks one at a time, in turns of one run, before the
 same four Apaches: quick pages, pages that take 100 ms, and files of 1 MiB; one origin closes its connections
 after 100 answers, and one hangs. The load is an open loop: requests of each kind at a fixed rate, in all 70 % of
-what the slower sketcher can do. Every answer has to come, and none later for the sharing of connections."""
+what the slower sketcher can do. Every answer has to come, and none later for the sharing of connections.
+
+In the last case no origin hangs. A liar holds some of its answers to quick pages back, drawn at random: what that
+adds to the times of quick pages is compared."""
 
 import shutil
 import statistics
 import subprocess
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cost import cpu_seconds
@@ -30,8 +34,21 @@ CLIENTS = 100
 SHARE = 0.7  # of what the slower one can do
 # A second, beside the quick ones: what they cost is a small part.
 RATES = {"slow": 20, "large": 10}
-CLOSING, HANGING = 2, 3
+CLOSING, LIAR = 2, 3
+HANGS, DELAYS = "hangs", "delays"
+# One read in so many of the liar's, or in four times as many of all: alone, they do not reach the 99th percentile.
+LATE_ONE_IN = 100
+LATE_S = 0.1
 GROUP = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
+
+
+@dataclass(frozen=True)
+class Case:
+    liar: str  # what it does
+    always_drawn: bool  # health takes no origin out of the draw: the worst that a liar can do
+
+
+CASES = (Case(HANGS, False), Case(HANGS, True), Case(DELAYS, True))
 
 
 def changes(pipeline_max, always_drawn):
@@ -40,32 +57,30 @@ def changes(pipeline_max, always_drawn):
 
 
 def run(options):
-    # In the second case health takes no origin out of the draw: the worst that one that hangs can do.
-    figures = []
-    for always_drawn in (False, True):
-        figures += measure(options, always_drawn)
-    return figures
+    return [figure for case in CASES for figure in measure(options, case)]
 
 
-def measure(options, always_drawn):
+def measure(options, case):
     with Deployment(agents=False, content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
-                    sketcher_changes=changes(16, always_drawn), start=False) as deployment:
+                    sketcher_changes=changes(16, case.always_drawn), start=False) as deployment:
         for origin in deployment.origins:
             origin.add_slow_page(SLOW_S)
         deployment.origins[CLOSING].additions += "MaxKeepAliveRequests 100\n"
+        if case.liar == DELAYS:
+            deployment.origins[LIAR].delay_answers(PAGES["quick"], LATE_ONE_IN, LATE_S)
         deployment.start()
         ports = PortReservation(1)
         folder = deployment.folder / "alone"
         folder.mkdir()
         shutil.copy(deployment.folder / "sketch.key", folder)
         alone = Sketcher(folder, ports.ports[0], [origin.port for origin in deployment.origins],
-                         changes(1, always_drawn))
+                         changes(1, case.always_drawn))
         try:
             alone.start()
             sketchers = {PIPELINED: deployment.sketcher, ALONE: alone}
             for sketcher in sketchers.values():
                 warm_up(sketcher)
-            return measure_both(options, deployment, sketchers, always_drawn)
+            return measure_both(options, deployment.origins[LIAR], sketchers, case)
         finally:
             alone.stop()
             ports.close()
@@ -79,21 +94,42 @@ def warm_up(sketcher):
                     raise HarnessError(f"{path} is not served")
 
 
-def measure_both(options, deployment, sketchers, always_drawn):
+def measure_both(options, liar, sketchers, case):
     seconds, rounds = (2, 1) if options.quick else (8, 5)
     rate = SHARE * min(capacity(sketcher, 1 if options.quick else 4) for sketcher in sketchers.values())
-    deployment.origins[HANGING].pause()
+    common = {"liar": case.liar, "rate": round(rate), "always_drawn": case.always_drawn, "clients": CLIENTS,
+              "seconds": seconds, "rounds": rounds}
+    if case.liar == DELAYS:
+        before = in_turn(sketchers, rate, seconds, rounds)
+        liar.begin_delays()
+        after = in_turn(sketchers, rate, seconds, rounds)
+        return mixed_figures(after, common) + rises(before, after, common)
+    liar.pause()
     try:
         for sketcher in sketchers.values():
             load(sketcher, rate, seconds)  # until health knows
-        runs = {name: [] for name in sketchers}
-        for _ in range(rounds):
-            for name, sketcher in sketchers.items():
-                runs[name].append(load(sketcher, rate, seconds))
+        return mixed_figures(in_turn(sketchers, rate, seconds, rounds), common)
     finally:
-        deployment.origins[HANGING].resume()
-    return mixed_figures(runs, {"rate": round(rate), "always_drawn": always_drawn, "clients": CLIENTS,
-                                "seconds": seconds, "rounds": rounds})
+        liar.resume()
+
+
+def in_turn(sketchers, rate, seconds, rounds):
+    runs = {name: [] for name in sketchers}
+    for _ in range(rounds):
+        for name, sketcher in sketchers.items():
+            runs[name].append(load(sketcher, rate, seconds))
+    return runs
+
+
+def rises(before, after, common):
+    """What the liar adds to the time of a quick page, beside what that was."""
+    figures = []
+    for name in after:
+        was, is_now = (statistics.median(result["quick"].p99_us for result in runs[name]) / 1000
+                       for runs in (before, after))
+        figures.append(Figure("p99 rise", round(is_now - was, 3), "ms",
+                              {"sketcher": name, "page": "quick", "before_ms": was, **common}))
+    return figures
 
 
 def mixed_figures(runs, common):

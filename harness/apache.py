@@ -66,6 +66,23 @@ ScriptAlias /cgi/ {folder}/cgi/
   Options +ExecCGI
 </Directory>
 """
+# A hook that holds some answers back: see Apache.delay_answers().
+DELAYS = """\
+LuaScope thread
+LuaHookFixups {folder}/delays.lua hold
+"""
+DELAYS_HOOK = """\
+function hold(r)
+  if r.uri == "{path}" and math.random({one_in}) == 1 then
+    local switch = io.open("{switch}")
+    if switch then
+      switch:close()
+      r.usleep({microseconds})
+    end
+  end
+  return apache2.DECLINED
+end
+"""
 
 
 def _modules_folder():
@@ -124,6 +141,18 @@ class Apache(Origin):
         page.write_text(f"#!/bin/sh\nsleep {seconds}\nprintf 'Content-Type: text/plain\\r\\n\\r\\nslow'\n")
         page.chmod(0o755)
         self.additions += load_module("alias") + load_module("cgid") + CGI.format(folder=self.folder)
+
+    def delay_answers(self, path, one_in, seconds):
+        """Of the answers to this path, one of so many comes so late, drawn at random, while begin_delays() is in
+        force. Every byte is right. Before start(), once."""
+        self._delays = self.folder / "delays"
+        hook = self.folder / "delays.lua"
+        hook.write_text(DELAYS_HOOK.format(path=path, one_in=one_in, switch=self._delays,
+                                           microseconds=round(seconds * 1e6)))
+        self.additions += load_module("lua") + DELAYS.format(folder=self.folder)
+
+    def begin_delays(self):
+        self._delays.touch()
 
     def read(self, path):
         """The bytes of a file in the folder; None when there is none."""

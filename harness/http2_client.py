@@ -38,10 +38,13 @@ def field(name, value):
     return b"\x00" + text(name.encode("latin-1")) + text(value.encode("latin-1"))
 
 
-def request_fields(path="/", method="GET", authority="localhost", scheme="http", more=()):
+def request_fields(path="/", method="GET", authority="localhost", scheme="http", more=(), coder=None):
+    """With a `coder` of hpack's, as it encodes them: its table is the connection's."""
     pairs = [(":method", method), (":scheme", scheme), (":path", path)]
     if authority is not None:
         pairs.append((":authority", authority))
+    if coder:
+        return coder.encode([*pairs, *more])
     return b"".join(field(*pair) for pair in [*pairs, *more])
 
 

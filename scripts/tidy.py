@@ -12,7 +12,7 @@ from pathlib import Path
 # lines before it; folders of one line do not include each other. So no two folders form a circle.
 FLOORS = [
     "base",
-    "base/config base/command_line",
+    "base/config base/command_line base/memory",
     "base/io",
     "transport",
     "http",

@@ -30,15 +30,11 @@ void OriginConnection::note_first(TimePoint now) {
 
 bool OriginConnection::may_share(PathClass of, std::size_t depth_max, TimePoint now) const {
   const OriginPace& pace = *pool_.pace_;
-  return state_ == State::busy && !carried_.empty() &&
-         carried_.size() < std::min(pool_.settings_.pipeline_max, depth_max) &&
-         carried_.back().pipelined && carried_.front().is_wanted() && !is_outdated() &&
+  return state_ == State::busy && !carried_.empty() && carried_.back().pipelined &&
+         carried_.front().is_wanted() && !is_outdated() &&
          answered_ + carried_.size() < pace.answers_max() &&
-         carried_.expected().time <= OriginPace::kFrontTimeMax &&
-         carried_.expected().bytes <= OriginPace::kFrontBytesMax &&
          pace.waited(first_since_, now) < late_after_ &&
-         carried_.size() < carried_.depth_max(pace, now) &&
-         pace.may_follow(of, carried_.front().path_class, carried_.front().place, now);
+         carried_.may_take(of, std::min(pool_.settings_.pipeline_max, depth_max), pace, now);
 }
 
 void OriginConnection::look_at_waiting(TimePoint now) {

@@ -64,20 +64,6 @@ std::string_view to_string(Http2End end) {
   return "";
 }
 
-Http2Head::Http2Head(std::uint16_t status) {
-  ASSERT(status >= 100 && status <= 999);
-  status_[0] = static_cast<char>('0' + status / 100);
-  status_[1] = static_cast<char>('0' + status / 10 % 10);
-  status_[2] = static_cast<char>('0' + status % 10);
-  fields_.reserve(24);
-  add(":status", {status_, sizeof status_});
-}
-
-void Http2Head::add(std::string_view name, std::string_view value) {
-  fields_.push_back(
-      {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-}
-
 // nghttp2's callbacks, as calls of the connection's own.
 struct Http2ServerConnection::Callbacks {
   using Self = Http2ServerConnection;
@@ -181,7 +167,10 @@ struct Http2ServerConnection::Callbacks {
     nghttp2_option_set_no_closed_streams(options, 1);
     nghttp2_option_set_max_outbound_ack(options, 64);
     nghttp2_session* session = nullptr;
-    ASSERT(nghttp2_session_server_new2(&session, callbacks, &connection, options) == 0);
+    nghttp2_mem memory{};
+    if (connection.memory_.has_arena()) memory = connection.memory_.functions();
+    ASSERT(nghttp2_session_server_new3(&session, callbacks, &connection, options,
+                                       memory.malloc == nullptr ? nullptr : &memory) == 0);
     nghttp2_option_del(options);
     nghttp2_session_callbacks_del(callbacks);
     return session;
@@ -189,10 +178,11 @@ struct Http2ServerConnection::Callbacks {
 };
 
 Http2ServerConnection::Http2ServerConnection(Http2Handler& handler, const Http2Limits& limits,
-                                             std::string_view scheme)
+                                             std::string_view scheme, SessionMemoryPool* memory)
     : handler_(handler),
       limits_(limits),
       scheme_(scheme),
+      memory_(memory),
       session_(Callbacks::make_session(*this)) {
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams_max},
@@ -207,7 +197,19 @@ Http2ServerConnection::Http2ServerConnection(Http2Handler& handler, const Http2L
 }
 
 Http2ServerConnection::~Http2ServerConnection() {
-  nghttp2_session_del(session_);
+  if (!rests() || !memory_.is_whole()) nghttp2_session_del(session());
+}
+
+void Http2ServerConnection::rest() {
+  ASSERT(streams_ == 0 && in_header_block_ == nullptr && !busy_);
+  // The client knows of all streams that it has ended, or that were answered: frames on these break
+  // the rules, whether or not we say of which rule. The others' order stays.
+  std::rotate(closed_.begin(), closed_.begin() + static_cast<std::ptrdiff_t>(closed_next_),
+              closed_.end());
+  closed_next_ = 0;
+  std::erase_if(closed_, [](const ClosedStream& one) { return !one.by_us; });
+  closed_.shrink_to_fit();
+  if (memory_.has_arena() && !rests()) memory_.pack();
 }
 
 void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
@@ -240,7 +242,7 @@ void Http2ServerConnection::take(std::string_view input) {
   if (given_up() || input.empty()) return;
   busy_ = true;
   const ssize_t taken = nghttp2_session_mem_recv(
-      session_, reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+      session(), reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   busy_ = false;
   if (taken >= 0 || given_up()) return;
   // nghttp2 answers broken rules with a GOAWAY of its own. What comes out here is beyond that: no
@@ -258,7 +260,7 @@ bool Http2ServerConnection::given_up() const {
 
 int Http2ServerConnection::give_up(Http2End why, std::uint32_t error) {
   end_ = why;
-  nghttp2_session_terminate_session(session_, error);
+  nghttp2_session_terminate_session(session(), error);
   return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
@@ -267,15 +269,15 @@ void Http2ServerConnection::take_output(std::string& out, std::size_t size_max) 
   out_ = &out;
   out_size_max_ = size_max;
   busy_ = true;
-  const int error = nghttp2_session_send(session_);
+  const int error = nghttp2_session_send(session());
   busy_ = false;
   out_ = nullptr;
   if (error != 0 && end_ == Http2End::none) end_ = Http2End::violation;
 }
 
 bool Http2ServerConnection::finished() const {
-  if (nghttp2_session_want_write(session_) != 0) return false;
-  return given_up() || nghttp2_session_want_read(session_) == 0;
+  if (nghttp2_session_want_write(session()) != 0) return false;
+  return given_up() || nghttp2_session_want_read(session()) == 0;
 }
 
 int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
@@ -298,7 +300,7 @@ int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
 // some, which were on their way; for any other it breaks the rules (RFC 9113, 5.1 and 5.1.1).
 std::uint32_t Http2ServerConnection::error_of_stream(std::int32_t id) const {
   if (id > last_id_ || end_ != Http2End::none || limits_.is_from_proxy ||
-      nghttp2_session_find_stream(session_, id) != nullptr) {
+      nghttp2_session_find_stream(session(), id) != nullptr) {
     return NGHTTP2_NO_ERROR;
   }
   const auto closed = std::find_if(closed_.begin(), closed_.end(),
@@ -327,7 +329,7 @@ int Http2ServerConnection::on_begin_headers(std::int32_t id) {
   // The client learns that it was not begun, and may make it again elsewhere: so it is not, though
   // it has come before that was sent.
   if (end_ == Http2End::drained && id > last_served_) {
-    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
+    nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
   Http2Stream& stream = handler_.on_stream_opened();
@@ -335,7 +337,7 @@ int Http2ServerConnection::on_begin_headers(std::int32_t id) {
   ++streams_;
   ++streams_opened_;
   in_header_block_ = &stream;
-  ASSERT(nghttp2_session_set_stream_user_data(session_, id, &stream) == 0);
+  ASSERT(nghttp2_session_set_stream_user_data(session(), id, &stream) == 0);
   return 0;
 }
 
@@ -400,7 +402,7 @@ void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
   const bool is_awaited = stream.id_ == id && !stream.received_;
   if (!is_awaited || !stream.builder_.expects_continue()) return;
   const Http2Head head(100);
-  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, id, nullptr, head.fields_.data(),
+  nghttp2_submit_headers(session(), NGHTTP2_FLAG_NONE, id, nullptr, head.fields_.data(),
                          head.fields_.size(), nullptr);
 }
 
@@ -480,8 +482,8 @@ bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
 }
 
 bool Http2ServerConnection::has_window(const Http2Stream& stream) const {
-  return nghttp2_session_get_remote_window_size(session_) > 0 &&
-         nghttp2_session_get_stream_remote_window_size(session_, stream.id_) > 0;
+  return nghttp2_session_get_remote_window_size(session()) > 0 &&
+         nghttp2_session_get_stream_remote_window_size(session(), stream.id_) > 0;
 }
 
 void Http2ServerConnection::count_unsent(Http2Stream& stream, std::size_t bytes) {
@@ -498,7 +500,7 @@ bool Http2ServerConnection::submit(Http2Stream& stream, const Http2Head& head,
   stream.left_ = body_bytes;
   const nghttp2_data_provider provider{.source = {.ptr = &stream},
                                        .read_callback = Callbacks::read_body};
-  if (nghttp2_submit_response(session_, stream.id_, head.fields_.data(), head.fields_.size(),
+  if (nghttp2_submit_response(session(), stream.id_, head.fields_.data(), head.fields_.size(),
                               body_bytes == 0 ? nullptr : &provider) == 0) {
     return true;
   }
@@ -519,7 +521,7 @@ void Http2ServerConnection::append(Http2Stream& stream, std::string& storage, st
   stream.unsent_ = std::string_view(stream.kept_).substr(begin, size);
   count_unsent(stream, stream.kept_.capacity());
   // An error says that it was not asked for them yet.
-  static_cast<void>(nghttp2_session_resume_data(session_, stream.id_));
+  static_cast<void>(nghttp2_session_resume_data(session(), stream.id_));
 }
 
 void Http2ServerConnection::cut_off(Http2Stream& stream) {
@@ -539,14 +541,14 @@ void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
   stream.unsent_ = {};
   std::string().swap(stream.kept_);  // the stream's end may have to wait for the socket
   stop_receiving(stream);
-  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, error);
+  nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, stream.id_, error);
 }
 
 void Http2ServerConnection::shut_down() {
   if (end_ != Http2End::none) return;
   end_ = Http2End::drained;
-  last_served_ = nghttp2_session_get_last_proc_stream_id(session_);
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_served_, NGHTTP2_NO_ERROR, nullptr, 0);
+  last_served_ = nghttp2_session_get_last_proc_stream_id(session());
+  nghttp2_submit_goaway(session(), NGHTTP2_FLAG_NONE, last_served_, NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
 void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
@@ -555,7 +557,7 @@ void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
     const Http2Stream* stream = stream_of(frame.hd.stream_id);
     // Answered before it was whole: the rest is not wanted (RFC 9113, 8.1).
     if (stream != nullptr && !stream->request_ended_) {
-      nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
+      nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
     }
   } else if (frame.hd.type == NGHTTP2_RST_STREAM) {
     const Http2Stream* stream = stream_of(frame.hd.stream_id);
@@ -589,7 +591,7 @@ void Http2ServerConnection::on_closed(Http2Stream& stream) {
 }
 
 Http2Stream* Http2ServerConnection::stream_of(std::int32_t id) const {
-  return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session_, id));
+  return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session(), id));
 }
 
 }  // namespace prophecy::http

@@ -20,6 +20,7 @@
 #include "base/clock.hpp"
 #include "http/http2/flood_guard.hpp"
 #include "http/http2/frame_finder.hpp"
+#include "http/http2/session_memory.hpp"
 #include "http/http2/stream.hpp"
 #include "http/parser.hpp"
 
@@ -98,8 +99,9 @@ class Http2Handler {
 class Http2ServerConnection {
  public:
   // `scheme` is what requests have to name. The handler, the limits and what scheme looks into
-  // must outlive it.
-  Http2ServerConnection(Http2Handler& handler, const Http2Limits& limits, std::string_view scheme);
+  // must outlive it, and so must the pool. Without a pool, rest() gives back nothing of nghttp2's.
+  Http2ServerConnection(Http2Handler& handler, const Http2Limits& limits, std::string_view scheme,
+                        SessionMemoryPool* memory = nullptr);
   ~Http2ServerConnection();
   Http2ServerConnection(const Http2ServerConnection&) = delete;
   Http2ServerConnection& operator=(const Http2ServerConnection&) = delete;
@@ -125,7 +127,7 @@ class Http2ServerConnection {
   // Of unknown size: what was appended is all.
   void finish(Http2Stream& stream) {
     stream.left_ = stream.unsent_.size();
-    static_cast<void>(nghttp2_session_resume_data(session_, stream.id_));
+    static_cast<void>(nghttp2_session_resume_data(session(), stream.id_));
   }
   // The rest of it cannot be had: the stream ends with INTERNAL_ERROR, which is nobody else's.
   void cut_off(Http2Stream& stream);
@@ -136,6 +138,13 @@ class Http2ServerConnection {
   void stop_receiving(Http2Stream& stream);
   // No stream after those that are open; those are still served.
   void shut_down();
+
+  // Nothing is expected for a while: holds as little as it can until the next call. REQUIRES: no
+  // stream is open, and no header block under way.
+  void rest();
+  [[nodiscard]] bool rests() const { return memory_.is_packed(); }
+  // The size of nghttp2's memory while it rests.
+  [[nodiscard]] std::size_t resting_bytes() const { return memory_.packed_bytes(); }
 
   // Nothing is left to do: once what take_output() yields is sent, the connection can be closed.
   [[nodiscard]] bool finished() const;
@@ -161,6 +170,11 @@ class Http2ServerConnection {
     bool by_us;  // the client did not know yet
   };
 
+  // Ends the rest.
+  [[nodiscard]] nghttp2_session* session() const {
+    memory_.unpack();
+    return session_;
+  }
   void take(std::string_view input);
   void take_all(std::string_view input);
   [[nodiscard]] std::size_t field_bytes_max() const;
@@ -190,6 +204,7 @@ class Http2ServerConnection {
   Http2Handler& handler_;
   const Http2Limits& limits_;
   std::string_view scheme_;
+  mutable SessionMemory memory_;
   nghttp2_session* session_ = nullptr;
   FrameFinder finder_;
   FloodGuard guard_;

@@ -36,7 +36,7 @@ struct QueuedAsk {
   OriginPace::Place place = OriginPace::Place::alone;
 };
 
-// What follows when a request's owner leaves.
+// The effect on a connection of a request's owner that leaves.
 enum class Leaving : std::uint8_t {
   goes_on,  // the others get their answers
   ends,     // the connection is to be closed
@@ -57,7 +57,7 @@ class AnswerQueue {
   [[nodiscard]] iterator end() { return asks_.end(); }
   [[nodiscard]] auto begin() const { return asks_.begin(); }
   [[nodiscard]] auto end() const { return asks_.end(); }
-  // Of all answers that are to come.
+  // The cost of all answers that are to come.
   [[nodiscard]] const OriginPace::Expected& expected() const { return expected_; }
 
   // Behind the others. REQUIRES: it was not sent yet.
@@ -95,6 +95,14 @@ class AnswerQueue {
     for (const Ask& ask : asks_)
       depth = std::min(depth, pace.depth_max(ask.path_class, now));
     return depth;
+  }
+  // A read of this class may go behind the others, by the pace of the origin. `of_class` is the
+  // depth_max() of that class. REQUIRES: not empty.
+  [[nodiscard]] bool may_take(PathClass of, std::size_t of_class, const OriginPace& pace,
+                              TimePoint now) const {
+    return size() < of_class && expected_.time <= OriginPace::kFrontTimeMax &&
+           expected_.bytes <= OriginPace::kFrontBytesMax && size() < depth_max(pace, now) &&
+           (is_behind_any() || pace.may_follow(of, front().path_class, front().place, now));
   }
   // The first behind the front that is wanted, and has waited for too long.
   // (Whether the origin or we have slept: its client waits.)

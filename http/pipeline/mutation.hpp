@@ -4,17 +4,22 @@
 
 namespace prophecy::http {
 
-// A request whose owner has left loses its place although it was sent: its answer is taken for the
-// next one's.
 #ifdef PROPHECY_MUTATIONS
 inline bool late_for_next_mutation = false;
+inline bool follows_any_mutation = false;
+#else
+constexpr bool late_for_next_mutation = false;
+constexpr bool follows_any_mutation = false;
+#endif
+
+// A request whose owner has left loses its place although it was sent: its answer is taken for the
+// next one's.
 [[nodiscard]] inline bool is_late_for_next() {
   return late_for_next_mutation;
 }
-#else
-[[nodiscard]] constexpr bool is_late_for_next() {
-  return false;
+// A read is put behind any other, whatever the times of the two classes say.
+[[nodiscard]] inline bool is_behind_any() {
+  return follows_any_mutation;
 }
-#endif
 
 }  // namespace prophecy::http

@@ -31,7 +31,7 @@ namespace asio = boost::asio;
 // How often deadlines are looked at: the coarseness of every time-out here.
 constexpr Duration kTick = milliseconds(100);
 constexpr Duration kLinger = seconds(1);
-// An idle connection over HTTP/1 keeps its session for so long.
+// An idle connection keeps its session, or the memory of one over HTTP/2, for so long.
 constexpr Duration kLull = seconds(1);
 // So long does an origin wait for a client that takes nothing of a large answer.
 constexpr Duration kUntaken = seconds(1);

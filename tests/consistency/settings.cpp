@@ -26,6 +26,7 @@ constexpr std::uint64_t kAccomplicePercent = 15;
 constexpr std::uint64_t kWeightsPercent = 20;
 constexpr std::uint64_t kRingPercent = 20;  // of those that may have one
 constexpr std::uint64_t kPipeliningPercent = 35;
+constexpr std::uint64_t kMixedPagesPercent = 10;
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
@@ -66,6 +67,7 @@ std::string RunSettings::describe() const {
   add(has_weights, "weights");
   add(has_ring, "ring");
   add(has_pipelining, "pipelining");
+  add(has_mixed_pages, "mixed pages");
   add(is_tried, "trial");
   add(is_long, "long");
   add(is_flooded, "flood");
@@ -121,6 +123,8 @@ void RunSettings::choose_pipelining(simulation::Random random) {
                         variant.world == BrokenWorld::none;
   has_pipelining = is_forced || is_drawn;
   shares_always = own.chance(50);
+  has_mixed_pages =
+      own.chance(kMixedPagesPercent) || variant.mutation == sketcher::Mutation::follows_any;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,

@@ -49,6 +49,7 @@ struct RunSettings {
   bool has_ring = false;           // two members, each with a worker (ring.hpp)
   bool has_pipelining = false;     // verified reads share connections to origins
   bool shares_always = false;      // then: whatever the origin's pace
+  bool has_mixed_pages = false;    // ends with quick and slow pages at one origin
   bool is_tried = false;           // ends with a trial of the liars
   bool is_long = false;
   // The group hangs while many different reads of an observed route come; long.

@@ -43,7 +43,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 45> kVariants{{
+inline constexpr std::array<Variant, 46> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -84,6 +84,7 @@ inline constexpr std::array<Variant, 45> kVariants{{
     {"confirms-without-bound", kCost, sketcher::Mutation::confirms_without_bound},
     {"unwaited-without-bound", kCost, sketcher::Mutation::unwaited_without_bound},
     {"delayed-again", kCost, sketcher::Mutation::delayed_again},
+    {"follows-any", kCost, sketcher::Mutation::follows_any},
     {"pause-forgotten", kCost, sketcher::Mutation::pause_forgotten},
     {"no-failover", kService, sketcher::Mutation::no_failover},
     {"no-switch", kService, sketcher::Mutation::no_switch},

@@ -7,6 +7,7 @@
 #include "consistency/crowd.hpp"
 #include "consistency/group/pbft_service.hpp"
 #include "consistency/group/simulated_service.hpp"
+#include "consistency/origins/mixed_pages.hpp"
 #include "sketcher/core/read/history_key.hpp"
 
 namespace prophecy::consistency {
@@ -53,12 +54,13 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
               "group"),
       service_(make_service(seed)),
       recorder_(settings_, service_->origins().states()),
-      table_seed_(seed),
+      seed_(seed),
       table_(make_table(seed)),
       failing_percent_(kFailingPercent) {
 #ifdef PROPHECY_MUTATIONS
   sketcher::active_mutation = variant.mutation;
   http::late_for_next_mutation = variant.mutation == sketcher::Mutation::late_for_next;
+  http::follows_any_mutation = variant.mutation == sketcher::Mutation::follows_any;
   sketcher::former_answers.clear();
 #endif
   for (std::size_t i = 0; i < kClients; ++i)
@@ -81,7 +83,7 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
 void World::make_ring() {
   static_assert(SimulatedRing::kMembers == kWorkers);
   ring_ = std::make_unique<SimulatedRing>(
-      [this] { return make_table(table_seed_); },
+      [this] { return make_table(seed_); },
       [this](sketcher::SigmaOrder& order) { return place_other(order); }, random_, tally_);
   for (Key key = 0; key < settings_.keys; ++key) {
     ring_->add({.place = floors_.place_of("site", "/" + std::to_string(key)),
@@ -144,6 +146,7 @@ Histories World::run() {
   }
   if (!violation()) calm_down();
   if (!violation() && settings_.is_tried && !settings_.is_flooded) hold_trial();
+  if (!violation() && settings_.has_mixed_pages) MixedPages(seed_, cost_, tally_).run();
   count_all();
   return recorder_.take();
 }
@@ -252,7 +255,7 @@ void World::crowd_out(const Sketch& key) {
 
 // All entries, and what their buckets know of others.
 void World::forget_table() {
-  former_tables_.push_back(std::exchange(table_, make_table(table_seed_)));
+  former_tables_.push_back(std::exchange(table_, make_table(seed_)));
 }
 
 void World::write_past_the_sketcher() {

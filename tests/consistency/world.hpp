@@ -137,7 +137,7 @@ class World {
   sketch::SketchFunction sketch_;
   std::unique_ptr<Service> service_;
   Recorder recorder_;
-  const std::uint64_t table_seed_;
+  const std::uint64_t seed_;
   HistoryTable table_;
   std::unique_ptr<Crowd> crowd_;  // in some runs
   WriteFloors floors_ = table_.floors(0);

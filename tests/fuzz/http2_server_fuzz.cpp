@@ -49,6 +49,10 @@ class World final : private http::Http2Handler {
     if (answers_ != Answers::never) connection_.take_output(output_, kOutputBytesMax);
     for (Stream* stream : std::exchange(drained_, {}))
       append(*stream);
+    // A rest changes nothing but, on the ends of streams that are over, which rule a frame breaks.
+    if (answers_ == Answers::later && open_.empty() && !connection_.in_header_block()) {
+      connection_.rest();
+    }
     require(connection_.streams() == open_.size());
     require(connection_.unsent_bytes() <= limits_.unsent_bytes_max);
     require(!open_.empty() || connection_.arriving_bytes() == 0);
@@ -122,7 +126,9 @@ class World final : private http::Http2Handler {
 
   Answers answers_;
   const http::Http2Limits limits_ = limits();
-  http::Http2ServerConnection connection_{*this, limits_, "http"};
+  http::SessionMemoryPool memory_;
+  http::Http2ServerConnection connection_{*this, limits_, "http",
+                                          answers_ == Answers::later ? &memory_ : nullptr};
   TimePoint now_{};
   std::vector<std::unique_ptr<Stream>> streams_;
   std::set<Stream*> open_;

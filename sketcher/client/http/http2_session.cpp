@@ -29,7 +29,8 @@ Http2Session::Http2Session(SessionResources& resources, Http2Resources& http2, S
     : resources_(resources),
       http2_(http2),
       host_(host),
-      connection_(*this, http2.limits, host.client().scheme()),
+      connection_(*this, http2.limits, host.client().scheme(),
+                  http2.limits.is_from_proxy ? nullptr : &http2.memory),
       untaken_(resources.untaken),
       arriving_(resources.arriving),
       asking_(resources.asking) {}
@@ -131,6 +132,8 @@ void Http2Session::flush() {
     if (output_.capacity() > Stream::kKeptBytesMax) std::string().swap(output_);
   }
   wait_for(next_wait());
+  const bool lulls = wait_ == Waiting::next_request && !connection_.rests() && !is_member();
+  if (lulls && !lull_timeout_.armed()) http2_.timeouts.lull.arm(lull_timeout_, host_.now());
 }
 
 bool Http2Session::write_output() {
@@ -160,7 +163,7 @@ void Http2Session::start_waiting() {
       return http2_.timeouts.presence.arm(asking_timeout_, host_.now());
     }
     Stream& stream = *waiting_.front();
-    waiting_.pop_front();
+    waiting_.erase(waiting_.begin());
     waiting_bytes_ -= stream.request_bytes();
     stream.count_form(0);
     stream.start();
@@ -177,7 +180,7 @@ bool Http2Session::go_on_with_blocks() {
   }
   while (!waiting_for_blocks_.empty() && has_room_for(waiting_for_blocks_.front()->block_bytes)) {
     Stream& stream = *waiting_for_blocks_.front();
-    waiting_for_blocks_.pop_front();
+    waiting_for_blocks_.erase(waiting_for_blocks_.begin());
     block_bytes_ += stream.block_bytes;
     stream.stop_waiting();  // it is an origin that is waited for
     stream.go_on();
@@ -421,6 +424,7 @@ void Http2Session::wait_for_fields() {
 void Http2Session::wait_for(Waiting what) {
   if (what == wait_) return;
   wait_ = what;
+  lull_timeout_.disarm();
   switch (what) {
     case Waiting::nothing:
       return disarm();
@@ -473,6 +477,20 @@ void Http2Session::give_up() {
   close();
 }
 
+// (With a turn to come, it is asked again at the end of that.)
+void Http2Session::rest() {
+  const bool waits = wait_ == Waiting::next_request && !connection_.in_header_block();
+  if (over_ || flushing_ || !waits) return;
+  std::string().swap(output_);
+  output_begin_ = 0;
+  streams_.shrink_to_fit();  // some may be asking, for nobody
+  unused_.shrink_to_fit();
+  waiting_.shrink_to_fit();
+  drained_.shrink_to_fit();
+  waiting_for_blocks_.shrink_to_fit();
+  connection_.rest();
+}
+
 void Http2Session::finish() {
   over_ = true;
   resources_.counters.http2.ends[static_cast<std::size_t>(connection_.end())].add();
@@ -489,6 +507,7 @@ void Http2Session::abandon() {
   disarm();
   fields_timeout_.disarm();
   asking_timeout_.disarm();
+  lull_timeout_.disarm();
   untaken_.set(0);
   arriving_.set(0);
   asking_.set(0);

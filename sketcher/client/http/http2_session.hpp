@@ -19,9 +19,11 @@
 //
 // What is to be sent is gathered until the end of the loop's turn: answers that come together leave
 // together.
+//
+// A connection that has waited for its next request for a second rests: its memory is packed
+// (http/http2/session_memory.hpp) until something comes.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -50,6 +52,8 @@ struct Http2Resources {
   TrustedPeers trusted_peers{};
   // What sessions take their streams from, the last used one at the back.
   std::vector<std::unique_ptr<http::Http2Stream>> spare_streams{};
+  // What sessions of clients take nghttp2's memory from. (Members' connections are few, and busy.)
+  http::SessionMemoryPool memory{};
 };
 
 class Http2Session final : public Session, private http::Http2Handler, private TimeoutEntry {
@@ -79,6 +83,13 @@ class Http2Session final : public Session, private http::Http2Handler, private T
     }
     Http2Session& session;
     std::uint64_t request = 0;  // how many streams had been opened with it
+  };
+
+  // Until a connection that waits for its next request rests.
+  struct LullTimeout final : TimeoutEntry {
+    explicit LullTimeout(Http2Session& of) : session(of) {}
+    void on_timeout() override { session.rest(); }
+    Http2Session& session;
   };
 
   // Between two looks whether all connections together have room for one more request of this one.
@@ -140,6 +151,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   [[nodiscard]] Waiting next_wait() const;
   // Of a client that is too slow.
   void give_up();
+  // Gives back all memory that the next request can have anew.
+  void rest();
   void finish();
   void close();
 
@@ -149,12 +162,12 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   http::Http2ServerConnection connection_;
   std::vector<std::unique_ptr<Stream>> streams_;  // lent to this session
   std::vector<Stream*> unused_;                   // of these, until the end of the turn
-  std::deque<Stream*> waiting_;                   // whole requests that have not started
+  std::vector<Stream*> waiting_;                  // whole requests that have not started
   std::size_t waiting_bytes_ = 0;                 // that they take in memory
-  std::size_t forms_bytes_ = 0;             // of heads whose bodies are still to come, or wait
-  std::vector<Stream*> drained_;            // all that came of their answers is sent
-  std::deque<Stream*> waiting_for_blocks_;  // until others have ended
-  std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
+  std::size_t forms_bytes_ = 0;              // of heads whose bodies are still to come, or wait
+  std::vector<Stream*> drained_;             // all that came of their answers is sent
+  std::vector<Stream*> waiting_for_blocks_;  // until others have ended
+  std::size_t block_bytes_ = 0;              // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
   std::size_t kept_bytes_ = 0;  // of the requests of answers in blocks
@@ -166,6 +179,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   Waiting wait_ = Waiting::nothing;
   FieldsTimeout fields_timeout_{*this};
   AskingTimeout asking_timeout_{*this};
+  LullTimeout lull_timeout_{*this};
   bool asked_before_ = false;  // for a request, on this connection
   int reads_ = 0;              // of this turn
   bool unread_ = false;        // the stream may have more

@@ -21,7 +21,8 @@ struct ConnectionTimeouts {
   TimeoutQueue tunnel_half_closed;  // likewise, once one side has ended its sending
   // The two parts of `idle` of a connection that speaks HTTP/1: its session is kept for the first
   // one alone. `rest` is as long as `idle`, and is armed for what is left of it: so those that rest
-  // count as idle since the lull began.
+  // count as idle since the lull began. (Over HTTP/2 a session is kept, and packed after a lull;
+  // the connection itself waits in `idle`.)
   TimeoutQueue lull{Duration{}};
   TimeoutQueue rest{Duration{}};
   Duration after_lull{};

@@ -43,6 +43,7 @@ enum class Mutation : std::uint8_t {
   unwaited_without_bound,  // reads that no client waits for have no bound
   late_for_next,           // of http/pipeline/: an answer that nobody waits for is the next read's
   delayed_again,           // a read that waited behind others is put behind others again
+  follows_any,             // likewise: a read is put behind any other, whatever that takes
   pause_forgotten,         // an origin goes on while the client takes nothing
   draws_anyone,            // origins that are out are drawn like others
   look_up_unchecked,       // a fast answer is accepted without a look at lease and word

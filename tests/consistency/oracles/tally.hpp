@@ -63,6 +63,7 @@ enum class Met : std::uint8_t {
   delayed,
   asked_after_close,
   answers_skipped,
+  held_up,
   kCount,
 };
 
@@ -121,6 +122,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "reads that waited behind others for too long",
     "reads asked once more after a connection was closed",
     "answers on shared connections that nobody waited for",
+    "reads of quick pages that waited behind others, slow pages beside them",
 };
 
 class Tally {

@@ -42,11 +42,8 @@ bool OriginLinks::may_share(const Link& link, http::PathClass of, TimePoint now)
   if (queue.empty() || queue.size() >= kDepthMax || !queue.front().is_wanted()) return false;
   if (settings_.shares_always) return true;
   const OriginPace& pace = paces_[link.origin];
-  return queue.size() < pace.depth_max(of, now) && queue.size() < queue.depth_max(pace, now) &&
-         link.answered + queue.size() < pace.answers_max() &&
-         queue.expected().bytes <= OriginPace::kFrontBytesMax &&
-         queue.expected().time <= OriginPace::kFrontTimeMax &&
-         pace.may_follow(of, queue.front().path_class, queue.front().place, now);
+  return link.answered + queue.size() < pace.answers_max() &&
+         queue.may_take(of, pace.depth_max(of, now), pace, now);
 }
 
 void OriginLinks::note_first(Link& link, TimePoint now) const {

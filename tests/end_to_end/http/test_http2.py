@@ -7,9 +7,11 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 
+import hpack
 import pytest
 
 from bench.cost import process_memory_bytes
@@ -72,6 +74,21 @@ def test_what_the_sketcher_writes_itself_is_whole_as_well():
             date, expires = (parsedate_to_datetime(answer.field(name))
                              for name in ("date", "expires"))
             assert expires - date == timedelta(seconds=60)
+
+
+def test_a_connection_that_has_rested_goes_on_where_it_was(client):
+    """Fields are still referred to by their places in the tables of both sides."""
+    coder, decoder = hpack.Encoder(), hpack.Decoder()
+    sizes = []
+    for _ in range(3):
+        frames = client.request_frames("/static/page", coder=coder, more=[("user-agent", "agent" * 20)])
+        sizes.append(len(frames))
+        client.send(frames)
+        fields = dict(decoder.decode(client.wait_for(HEADERS)[3]))
+        assert fields[":status"] == "200" and fields["content-length"] == str(len(PAGE))
+        assert client.wait_for(DATA)[3] == PAGE
+        time.sleep(1.5)  # after a second without a request its memory is packed
+    assert sizes[1] < sizes[0] / 4
 
 
 def test_answers_are_those_of_http1(deployment):

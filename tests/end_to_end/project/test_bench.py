@@ -247,7 +247,10 @@ def test_mixed_in_its_small_size(tmp_path):
     times = {(figure["parameters"]["sketcher"], figure["parameters"]["page"]) for figure in figures
              if figure["name"] == "lb: p99" and figure["value"] > 0}
     assert times == {(name, page) for name in (lb_mixed.PIPELINED, lb_mixed.ALONE) for page in lb_mixed.PAGES}
-    assert [figure["value"] for figure in figures if figure["name"] == "lb: errors"] == [0] * 4
+    assert [figure["value"] for figure in figures if figure["name"] == "lb: errors"] == \
+        [0] * 2 * len(lb_mixed.CASES)
+    rises = {figure["parameters"]["sketcher"] for figure in figures if figure["name"] == "lb: p99 rise"}
+    assert rises == {lb_mixed.PIPELINED, lb_mixed.ALONE}
 
 
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
@@ -335,6 +338,7 @@ def test_fast_read_in_its_small_size(tmp_path):
     assert papers == {3.72, 2.05}
     for figure in figures:
         assert {"workers", "faults", "origins", "page_bytes"} <= set(figure["parameters"])
-    (idle,) = [figure for figure in figures if figure["name"] == "fast-read: idle connection"]
+    idle = [figure for figure in figures if figure["name"] == "fast-read: idle connection"]
+    assert [each["parameters"]["protocol"] for each in idle] == ["http/1.1", "h2"]
     if not instrumented():
-        assert idle["value"] <= idle["parameters"]["bound"]
+        assert all(each["value"] <= each["parameters"]["bound"] for each in idle)

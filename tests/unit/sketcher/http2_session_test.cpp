@@ -44,6 +44,52 @@ TEST_CASE("HTTP/2: a client without a request has its time, and is told goodbye"
   CHECK(world.timeouts() == 0);
 }
 
+TEST_CASE("HTTP/2: a connection that waits for a second rests, until something comes") {
+  Http2World world;
+  world.peer.get("/1");
+  world.begin();
+  world.handler().answer("a");
+  world.exchange();
+  world.wait(seconds(1) - kMoment);
+  CHECK(world.http2.memory.packed() == 0);
+  world.wait(kMoment);
+  CHECK(world.http2.memory.packed() == 1);
+  SECTION("a request, which is answered as ever") {
+    const std::int32_t next = world.peer.get("/next");
+    world.exchange();
+    CHECK(world.http2.memory.packed() == 0);
+    world.wait(seconds(2));
+    CHECK(world.http2.memory.packed() == 0);  // its answer is awaited
+    world.handler().answer("b");
+    world.exchange();
+    CHECK(world.peer.answers[next].body == "b");
+    world.wait(seconds(1));
+    CHECK(world.http2.memory.packed() == 1);
+  }
+  SECTION("other frames, which do not lengthen its time") {
+    for (int second = 2; second < 60; ++second) {
+      world.peer.ping();
+      world.exchange();
+      CHECK(world.http2.memory.packed() == 0);
+      world.wait(seconds(1));
+      CHECK(world.http2.memory.packed() == 1);
+      REQUIRE_FALSE(world.peer.goodbye);
+    }
+    world.wait(seconds(1));
+    CHECK(world.peer.goodbye);
+    CHECK(world.client.finished);
+  }
+  SECTION("the worker's end") {
+    world.client.drain();
+    world.exchange();
+    CHECK(world.peer.goodbye);
+  }
+  SECTION("the client's, without a word") {
+    world.client.reset();
+    CHECK(world.client.over());
+  }
+}
+
 TEST_CASE("HTTP/2: a body that does not come is answered 408, and the connection goes on") {
   Http2World world;
   const std::int32_t stream = world.peer.put("/");

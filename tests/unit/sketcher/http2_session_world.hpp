@@ -87,6 +87,7 @@ class Peer {
   void take_back(std::int32_t stream) {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
   }
+  void ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
   void open_windows(std::int32_t stream, std::int32_t by) {
     nghttp2_submit_window_update(session_, NGHTTP2_FLAG_NONE, stream, by);
   }

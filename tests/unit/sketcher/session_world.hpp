@@ -190,7 +190,10 @@ class World : private RequestHandlers {
                                  .tunnel_connect = TimeoutQueue(seconds(1)),
                                  .tunnel_answer = TimeoutQueue(seconds(1)),
                                  .tunnel = TimeoutQueue(seconds(1)),
-                                 .tunnel_half_closed = TimeoutQueue(seconds(1))};
+                                 .tunnel_half_closed = TimeoutQueue(seconds(1)),
+                                 .lull = TimeoutQueue(seconds(1)),
+                                 .rest = TimeoutQueue(seconds(60)),
+                                 .after_lull = seconds(59)};
   WorkerCounters counters{};
   RequestCounters unrouted{};
   HeldBytes untaken{8 << 20, counters.untaken_bytes, [this] { too_much_untaken = true; }};
@@ -219,8 +222,8 @@ class World : private RequestHandlers {
   Spool spool_{spool_settings_, SpoolSpace(shared(), counters.spool, 1 << 30),
                counters.spool,  false,
                SlowBodies(1),   seconds(100)};
-  std::vector<TimeoutQueue*> queues_{&timeouts_of.header, &timeouts_of.body, &timeouts_of.idle,
-                                     &timeouts_of.send, &timeouts_of.presence};
+  std::vector<TimeoutQueue*> queues_{&timeouts_of.header, &timeouts_of.body,     &timeouts_of.idle,
+                                     &timeouts_of.send,   &timeouts_of.presence, &timeouts_of.lull};
 
  public:
   SessionResources resources{.limits = limits_,
