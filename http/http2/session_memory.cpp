@@ -70,7 +70,7 @@ SessionArena& arena_of(void* user) {
 void* allocate(std::size_t size, void* user) {
   SessionArena& arena = arena_of(user);
   if (void* const block = arena.allocate(size)) return block;
-  void* const block = std::malloc(size);
+  void* const block = std::malloc(std::max<std::size_t>(size, 1));
   if (block != nullptr) arena.count_elsewhere(true);
   return block;
 }
