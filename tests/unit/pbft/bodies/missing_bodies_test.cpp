@@ -1,4 +1,6 @@
 // What bodies cost that are announced and do not come.
+#include <string>
+
 #include <catch2/catch.hpp>
 
 #include "pbft/bodies/body_frames.hpp"
