@@ -48,7 +48,8 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
 
 std::uint64_t Agreement::high_water_mark() const {
   return std::min({checkpoints_.stable_sequence() + context_.settings.window,
-                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach});
+                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach,
+                   kSequenceMax});
 }
 
 // A number that is ordered may have to be agreed on again in a new view, for the others' sake.
