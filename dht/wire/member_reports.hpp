@@ -30,7 +30,8 @@ struct ReportPart {
 
   Status status = Status::part;
   std::uint64_t token = 0;
-  // Of a part: 1 to kReportPartMax bytes, which end at `total` at the latest. Otherwise nothing.
+  // Of a part: kReportPartMax bytes, or the rest up to `total`, but not none: a report comes in few
+  // parts. Otherwise nothing.
   std::uint32_t offset = 0;
   std::uint32_t total = 0;  // bytes of the report
   std::string bytes = {};
