@@ -150,6 +150,11 @@ void ReplicaTransport::on_link_frame(NodeId peer, ByteView frame) {
     if (Frame answer = handler_.on_link_key_frame(peer, frame)) send_to_replica(peer, answer);
     return;
   }
+  // Replicas and clients send their parts on links that they have opened themselves.
+  if (header && header->type == MessageType::part) {
+    ++counters_.dropped_unproven;
+    return;
+  }
   (void)handler_.on_frame(frame);
 }
 

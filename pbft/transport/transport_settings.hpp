@@ -48,7 +48,7 @@ struct TransportCounters {
   std::uint64_t bytes_received = 0;
   std::uint64_t dropped_queue_full = 0;     // outgoing frames that met a full queue
   std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
-  std::uint64_t dropped_unproven = 0;  // parts on connections that their senders have not proven
+  std::uint64_t dropped_unproven = 0;       // parts on links that their senders have not proven
   std::uint64_t accepted = 0;
   std::uint64_t closed_limit = 0;     // too many connections
   std::uint64_t closed_evicted = 0;   // the oldest unproven one, in favour of another
@@ -103,7 +103,7 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
          "dropped_unproven",
          counter_metric("prophecy_replica_transport_unproven_parts_total", "messages",
                         "Parts that came on connections which their senders had not proven to be "
-                        "their own.")),
+                        "their own, or on links that this replica had opened.")),
      metric_row<&TransportCounters::accepted>(
          "accepted", counter_metric("prophecy_replica_connections_total", "connections",
                                     "Accepted connections.")),

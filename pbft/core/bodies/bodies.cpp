@@ -25,9 +25,8 @@ constexpr Duration kPatienceMax = milliseconds(3200);
 constexpr std::uint64_t kTurnBytes = std::uint64_t{512} << 10;
 constexpr Duration kTurnMin = milliseconds(400);
 constexpr Duration kTurnMax = milliseconds(6400);
-// A client's turn is over by then once a batch names the body: those that have voted for it have
-// it.
-constexpr Duration kClientTurnLeft = milliseconds(100);
+// A client's turn once a batch names the body: replicas that have voted for the batch have it.
+constexpr Duration kClientTurnMax = milliseconds(100);
 // Of one body.
 constexpr std::size_t kClientSourcesMax = 4;
 // Of leaves that are here already, for another body or an earlier one: so much is read, and hashed,
@@ -107,8 +106,9 @@ void Bodies::ask_replicas(Body& body) {
     if (replica != context_.self) ask_also(body, {replica, 0});
   }
   // Others wait for the batch now, for its own sake or for the checkpoint behind it.
+  body.is_named_ = true;
   if (body.turn_ends_at_ != TimePoint::max() && is_client(body.source()->node))
-    body.turn_ends_at_ = std::min(body.turn_ends_at_, context_.now + kClientTurnLeft);
+    body.turn_ends_at_ = std::min(body.turn_ends_at_, context_.now + kClientTurnMax);
   changed_ = true;
 }
 
@@ -435,7 +435,8 @@ std::size_t Bodies::on_their_way_max(const BodySource& source) const {
 
 void Bodies::begin_turn(Body& body, TimePoint now) {
   body.turn_bytes_ = 0;
-  body.turn_ends_at_ = now + body.turn_;
+  const bool is_short = body.is_named_ && is_client(body.source()->node);
+  body.turn_ends_at_ = now + (is_short ? std::min(body.turn_, kClientTurnMax) : body.turn_);
 }
 
 // A client under all of its sessions is one source: behind it comes a replica, if there is one.

@@ -95,6 +95,7 @@ class Body {
   std::uint32_t turns_in_vain_ = 0;  // one after the other
   bool was_refused_ = false;         // by the disk, once all was here
   bool looks_again_ = false;
+  bool is_named_ = false;  // by a batch: replicas that have voted for it have the body
   TimePoint ask_from_ = TimePoint::min();  // a pause, after the disk was full
 
   std::uint64_t stored_by_ = 0;  // the request to the disk, while it is being stored
@@ -111,7 +112,8 @@ class Bodies {
   // Requires a pre-prepare's frame, or null for the empty batch.
   [[nodiscard]] std::vector<BodyHandle> of_batch(const Frame& content);
   static void ask_also(Body& body, const BodySource& source);
-  // A batch names it, so that others that prepare the batch have it; the primary comes first.
+  // A batch names it, so that others that prepare the batch have it; the primary comes first. From
+  // then on a client's turns are short.
   void ask_replicas(Body& body);
 
   // The replica ends: what is kept now stays on the disk, whoever has handles.

@@ -32,9 +32,16 @@ Result<std::vector<gid_t>> other_groups() {
   return groups;
 }
 
+// Where the old call takes groups of 16 bits.
+#ifdef SYS_setgroups32
+constexpr long kSetGroups = SYS_setgroups32;
+#else
+constexpr long kSetGroups = SYS_setgroups;
+#endif
+
 // Of this thread: the C library's function changes those of all threads.
 bool set_other_groups(const std::vector<gid_t>& groups) {
-  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+  return ::syscall(kSetGroups, groups.size(), groups.data()) == 0;
 }
 
 // Each folder above it.
@@ -74,19 +81,22 @@ Result<> FolderOwner::become(int folder, const std::string& path) {
   if (::geteuid() != 0 || status.st_uid == 0) return {};
   auto groups = other_groups();
   if (!groups) return groups.error();
-  groups_ = std::move(*groups);
-  is_other_ = true;
   // The groups first: only root may change them.
-  const bool is_alone = groups_.empty() || set_other_groups({});
-  if (is_alone && set_group(status.st_gid) && set_user(status.st_uid)) return {};
-  return Error{ErrorKind::io, path + ": this process may not act as the folder's owner"};
+  if (groups->empty() || set_other_groups({})) {
+    groups_left_ = std::move(*groups);
+    is_other_ = true;
+    if (set_group(status.st_gid) && set_user(status.st_uid)) return {};
+  }
+  return Error{ErrorKind::io,
+               path + ": this process is root's and may not act as the folder's owner (it needs " +
+                   "CAP_SETUID and CAP_SETGID, or to run as the owner)"};
 }
 
 FolderOwner::~FolderOwner() {
   if (!is_other_) return;
   // A thread that stays somebody else would fail at everything that comes.
   const bool is_root = set_user(::geteuid()) && set_group(::getegid()) &&
-                       (groups_.empty() || set_other_groups(groups_));
+                       (groups_left_.empty() || set_other_groups(groups_left_));
   ASSERT(is_root);
 }
 

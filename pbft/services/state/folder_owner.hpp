@@ -36,7 +36,7 @@ class FolderOwner {
 
  private:
   bool is_other_ = false;
-  std::vector<gid_t> groups_;  // this process's others, beside its own
+  std::vector<gid_t> groups_left_;  // this process's others, beside its own
 };
 
 }  // namespace prophecy::pbft

@@ -11,7 +11,9 @@ namespace prophecy::pbft {
 Result<> FolderState::open() {
   auto folder = open_folder();
   if (!folder) return folder.error();
-  return {};
+  // Each snapshot and restore does so: where it is not allowed, the start says so.
+  FolderOwner owner;
+  return owner.become(folder->get(), rules_.folder);
 }
 
 Result<UniqueFd> FolderState::open_folder() {

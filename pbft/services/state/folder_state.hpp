@@ -16,7 +16,8 @@ class FolderState final : public ServiceState {
  public:
   explicit FolderState(const FolderSettings& settings) : rules_(settings) {}
 
-  // Locks the folder, as the first snapshot or restore does otherwise.
+  // Locks the folder, as the first snapshot or restore does otherwise. An error as well where this
+  // process may not act as the folder's owner.
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] Result<Digest> snapshot(PartPipe& parts) override;
   [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;

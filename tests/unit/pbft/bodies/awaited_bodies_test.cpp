@@ -334,10 +334,30 @@ TEST_CASE("A source that drips gives way to one of the replicas that have the bo
 TEST_CASE("A client that drips gives way at once when a batch names the body") {
   Subject backup(1);
   const Frame named = by_digest(1, crumbs().name());
-  backup.feed(named);
-  REQUIRE(asked_by(backup).size() == 1);
-  backup.feed(pre_prepare(1, {named}).frame);
-  CHECK(dripped_until_asks_replica(backup, {crumbs().name().root}) <= milliseconds(200));
+  const std::deque<Digest> root{crumbs().name().root};
+  SECTION("that the client has announced") {
+    backup.feed(named);
+    REQUIRE(asked_by(backup).size() == 1);
+    backup.feed(pre_prepare(1, {named}).frame);
+    CHECK(dripped_until_asks_replica(backup, root) <= milliseconds(200));
+  }
+  SECTION("of which nobody has spoken before") {
+    backup.feed(pre_prepare(1, {named}).frame);
+    REQUIRE(asked_by(backup).size() == 1);
+    CHECK(asked_by(backup)[0].of == kClient);
+    CHECK(dripped_until_asks_replica(backup, root) <= milliseconds(200));
+  }
+  SECTION("and when its next turn comes") {
+    backup.feed(named);
+    backup.feed(pre_prepare(1, {named}).frame);
+    // Neither the client nor a replica delivers; then the client drips.
+    for (int i = 0; i < 4; ++i)
+      backup.tick(seconds(4));
+    const std::vector<Asked> asked = asked_by(backup);
+    REQUIRE(asked.size() == 1);
+    REQUIRE(asked[0].of == kClient);
+    CHECK(dripped_until_asks_replica(backup, root) <= milliseconds(200));
+  }
 }
 
 }  // namespace prophecy::pbft::test

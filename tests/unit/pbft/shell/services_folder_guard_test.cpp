@@ -1,7 +1,12 @@
 // Who may have a folder as a state, and with whose rights it is read.
+#include <thread>
+
 #include <catch2/catch.hpp>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "folder_place.hpp"
 
@@ -30,6 +35,15 @@ class RootsGroups {
  private:
   std::vector<gid_t> before_;
 };
+
+// Takes a capability from the calling thread.
+bool give_up(unsigned capability) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &header, data) != 0) return false;
+  data[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
+  return ::syscall(SYS_capset, &header, data) == 0;
+}
 
 }  // namespace
 
@@ -101,6 +115,37 @@ TEST_CASE("What its owner may not read is no part of a state, whoever runs the a
   // What everybody may read, the origin may copy as well.
   REQUIRE(::chmod(secret.c_str(), 0644) == 0);
   CHECK(place.snapshot(parts).has_value());
+}
+
+TEST_CASE("A root that may not act as the folder's owner does not start, and stays itself") {
+  if (::geteuid() != 0) {
+    WARN("not run: only root can give the folder to another user");
+    return;
+  }
+  Place place;
+  place.write("page", "content");
+  give(place.folder.path());
+  FolderSettings settings;
+  settings.folder = place.folder.path();
+  const RootsGroups groups;
+  const unsigned capability = GENERATE(CAP_SETGID, CAP_SETUID);
+  std::string message;
+  bool is_given_up = false;
+  std::size_t groups_after = 0;
+  bool writes = false;
+  place.keeper.reset();
+  std::thread([&] {
+    is_given_up = give_up(capability);
+    if (auto opened = FolderState(settings).open(); !opened) message = opened.error().message;
+    groups_after = static_cast<std::size_t>(::getgroups(0, nullptr));
+    std::ofstream file(settings.folder / "page");
+    writes = file.is_open();
+  }).join();
+  REQUIRE(is_given_up);
+  CHECK_THAT(message, Catch::Contains("may not act as the folder's owner"));
+  CHECK(groups_after == 1);
+  CHECK(writes);  // as root
+  CHECK(FolderState(settings).open().has_value());
 }
 
 TEST_CASE("Names of one file in the folder are files of their own where it is restored") {

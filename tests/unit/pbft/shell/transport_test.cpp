@@ -298,6 +298,29 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   zero.stop();
 }
 
+TEST_CASE("No part is taken on a link that this replica has opened") {
+  boost::asio::io_context io(1);
+  auto own = listen_on(io, kAnyPort);
+  auto others = listen_on(io, kAnyPort);
+  REQUIRE((own.has_value() && others.has_value()));
+  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
+                                           {"127.0.0.1", others->local_endpoint().port()}};
+  Echo echo;
+  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
+  transport.start();
+  REQUIRE(run_until(io, [&] { return echo.ups == 1; }));
+  Socket accepted(io);
+  others->accept(accepted);
+  Bytes bytes;
+  for (const std::uint8_t type : {kPart, kPrepare})
+    Writer(bytes).sized(*make_frame(type, 1, 0));
+  boost::asio::write(accepted, boost::asio::buffer(bytes));
+  REQUIRE(run_until(io, [&] { return echo.frames == 1; }));
+  CHECK(echo.last == *make_frame(kPrepare, 1, 0));
+  CHECK(transport.counters().dropped_unproven == 1);
+  transport.stop();
+}
+
 TEST_CASE("A peer is gone when its connection has ended and another is refused") {
   boost::asio::io_context io(1);
   auto own = listen_on(io, kAnyPort);
