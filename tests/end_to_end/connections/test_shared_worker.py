@@ -48,7 +48,7 @@ def await_times(connection):
     while not ancillary:
         connection.sendall(REFUSED)
         piece, ancillary, _, _ = connection.recvmsg(4096, socket.CMSG_SPACE(16))
-        assert piece.endswith(b"\r\n\r\n"), piece
+        assert piece
 
 
 def arrivals(connection, count):
