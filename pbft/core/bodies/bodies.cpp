@@ -331,7 +331,7 @@ void Bodies::forget(Body& body) {
   if (closed_) return;
   release_parts(body);
   forget_wanted(body);
-  // Those that stay share their sources' answers anew.
+  // The bodies that are still missing share their sources' answers anew.
   if (std::erase(missing_, &body) > 0) changed_ = true;
   std::erase(touched_, &body);
   std::erase(storing_, &body);

@@ -143,6 +143,19 @@ struct RawPeer {
   boost::asio::ip::tcp::socket socket;
 };
 
+// Replica 0, and the port at which its peer would listen.
+struct ReplicaZero {
+  ReplicaZero() { transport.start(); }
+
+  boost::asio::io_context io{1};
+  Result<Acceptor> own = listen_on(io, kAnyPort);
+  Result<Acceptor> others = listen_on(io, kAnyPort);
+  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
+                                           {"127.0.0.1", others->local_endpoint().port()}};
+  Echo echo;
+  ReplicaTransport transport{io, small_settings(), {0, addresses}, std::move(*own), echo};
+};
+
 }  // namespace
 
 TEST_CASE("A key message is answered on its connection, before anybody is known") {
@@ -298,16 +311,7 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   zero.stop();
 }
 
-TEST_CASE("No part is taken on a link that this replica has opened") {
-  boost::asio::io_context io(1);
-  auto own = listen_on(io, kAnyPort);
-  auto others = listen_on(io, kAnyPort);
-  REQUIRE((own.has_value() && others.has_value()));
-  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
-                                           {"127.0.0.1", others->local_endpoint().port()}};
-  Echo echo;
-  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
-  transport.start();
+TEST_CASE_METHOD(ReplicaZero, "No part is taken on a link that this replica has opened") {
   REQUIRE(run_until(io, [&] { return echo.ups == 1; }));
   Socket accepted(io);
   others->accept(accepted);
@@ -321,16 +325,8 @@ TEST_CASE("No part is taken on a link that this replica has opened") {
   transport.stop();
 }
 
-TEST_CASE("A peer is gone when its connection has ended and another is refused") {
-  boost::asio::io_context io(1);
-  auto own = listen_on(io, kAnyPort);
-  auto others = listen_on(io, kAnyPort);
-  REQUIRE((own.has_value() && others.has_value()));
-  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
-                                           {"127.0.0.1", others->local_endpoint().port()}};
-  Echo echo;
-  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
-  transport.start();
+TEST_CASE_METHOD(ReplicaZero,
+                 "A peer is gone when its connection has ended and another is refused") {
   const auto reset = [&] {
     Socket accepted(io);
     others->accept(accepted);
