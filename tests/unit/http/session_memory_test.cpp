@@ -162,6 +162,13 @@ TEST_CASE("Arenas lie apart from each other, and are given out again") {
   CHECK(one.has_arena());
 }
 
+TEST_CASE("Where pages are larger than an arena, sessions have malloc()'s memory") {
+  SessionMemoryPool pool(2 * SessionArena::kBytes);
+  CHECK(pool.take() == nullptr);
+  const SessionMemory memory(&pool);
+  CHECK_FALSE(memory.has_arena());
+}
+
 namespace {
 
 // A server that answers at once, and a client of it.
