@@ -295,9 +295,14 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
     return;
   }
   const Session& session = clients_.session(held.client, held.session);
-  if (held.timestamp <= session.queued_timestamp) return;
+  if (held.timestamp <= session.queued_timestamp) {
+    const std::uint64_t voters = held.holders & ~context_.elsewhere;
+    if (voters == std::exchange(held.holders_queued, voters)) return;
+    return queue_.note_holders(held.client, held.session, held.timestamp, voters);
+  }
   if (holders < context_.quorum.holders || awaits_voters(held)) return spread(held, out);
-  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders & ~context_.elsewhere});
+  held.holders_queued = held.holders & ~context_.elsewhere;
+  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders_queued});
   if (session.queued_timestamp < held.timestamp)
     held_.arm({held.client, held.session}, context_.now + kQueuedAgainAfter);
 }

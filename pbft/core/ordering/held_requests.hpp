@@ -49,6 +49,8 @@ struct HeldRequest {
   std::optional<TimePoint> spread_at;
   // Likewise: since when enough have it, though too few of these vote in this view.
   std::optional<TimePoint> enough_since;
+  // Likewise: as the queue knows them.
+  std::uint64_t holders_queued = 0;
 };
 
 class HeldRequests {
