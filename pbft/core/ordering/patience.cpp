@@ -10,9 +10,9 @@ constexpr std::uint64_t kPassedOverBatches = 32;
 // A request that had waited here before the primary was sent it is late sooner than others: but for
 // the way to the primary and through agreement, nothing is left to wait for.
 constexpr Duration kLateAlready = milliseconds(20);
-// More checkpoints than a fair primary needs to serve each of its clients once, even where three
-// large bodies fill the log.
-constexpr std::uint32_t kHeldUpsMax = 16;
+// So many checkpoints at least, and one for each client that waits, a fair primary may need to
+// serve each of them once where large bodies fill the log.
+constexpr std::size_t kHeldUpsMin = 16;
 
 void take_earlier(std::optional<TimePoint>& earliest, TimePoint time) {
   earliest = earliest ? std::min(*earliest, time) : time;
@@ -189,8 +189,9 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
     if (excuse_ == Excuse::behind) line.ordered += ordered - std::min(ordered, ordered_then_);
   }
   if (why == Excuse::held_up && excuse_ != Excuse::held_up) {
+    const std::size_t most = std::max(kHeldUpsMin, lines_.size());
     for (auto& [client, line] : lines_) {
-      if (line.held_ups < kHeldUpsMax) {
+      if (line.held_ups < most) {
         ++line.held_ups;
         restart(line, now, ordered);
       }

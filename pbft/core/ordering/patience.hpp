@@ -100,7 +100,7 @@ class Patience {
     std::optional<TimePoint> sent_at;  // to the primary of this view
     std::uint64_t ordered = 0;
     TimePoint due_at;
-    std::uint32_t held_ups = 0;  // so often
+    std::size_t held_ups = 0;  // so often
   };
 
   void forget(Line& line, Entries::iterator entry);
