@@ -225,7 +225,7 @@ void Intake::on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out
 
 void Intake::on_ordered(ReplicaActions& out) {
   look_at(held_.take_let_go(), out);
-  if (held_.may_let_go()) on_bodies(out);
+  if (held_.concerns_all()) on_bodies(out);
 }
 
 void Intake::on_tick(ReplicaActions& out) {

@@ -117,6 +117,8 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
                                          bool asks) {
   const Key key(request.client, request.session);
   OfSession& session = sessions_[key];
+  // Also what finds no place here is forgotten then.
+  if (!session.whole && !session.coming) arm(key, context_.now + kGivenUpAfter);
   const Name name{request.timestamp, digest};
   if (forwarder) note_forwarded(session, *forwarder, name);
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
@@ -191,6 +193,7 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
 std::vector<HeldRequest*> HeldRequests::whole() {
   std::vector<HeldRequest*> found;
   ordered_then_ = context_.progress.last_ordered;
+  view_then_ = context_.view;
   let_go_.clear();
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     OfSession& session = at->second;

@@ -87,9 +87,10 @@ class HeldRequests {
   void expect(const Slot& slot);
   void note_ordered(std::uint64_t sequence);
   [[nodiscard]] std::vector<Key> take_let_go() { return std::exchange(let_go_, {}); }
-  // More was ordered since all were last looked at.
-  [[nodiscard]] bool may_let_go() const {
-    return !sessions_.empty() && context_.progress.last_ordered != ordered_then_;
+  // All are to be looked at: more was ordered since, or another view is asked for.
+  [[nodiscard]] bool concerns_all() const {
+    return !sessions_.empty() &&
+           (context_.progress.last_ordered != ordered_then_ || context_.view != view_then_);
   }
 
  private:
@@ -136,6 +137,7 @@ class HeldRequests {
   std::uint64_t bytes_ = 0;
   std::uint32_t bodies_held_ = 0;  // of any size
   std::uint64_t ordered_then_ = 0;
+  std::uint64_t view_then_ = 0;
   std::multiset<std::pair<BodyName, Key>> by_body_;
   std::set<std::pair<TimePoint, Key>> timers_;
   std::map<Key, TimePoint> armed_at_;
