@@ -36,7 +36,8 @@ SHARE = 0.7  # of what the slower one can do
 RATES = {"slow": 20, "large": 10}
 CLOSING, LIAR = 2, 3
 HANGS, DELAYS = "hangs", "delays"
-# One read in so many of the liar's, or in four times as many of all: alone, they do not reach the 99th percentile.
+# The liar holds back one in so many of its answers, which is one in four times as many of all answers: these alone
+# do not reach the 99th percentile.
 LATE_ONE_IN = 100
 LATE_S = 0.1
 GROUP = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
@@ -122,7 +123,7 @@ def in_turn(sketchers, rate, seconds, rounds):
 
 
 def rises(before, after, common):
-    """What the liar adds to the time of a quick page, beside what that was."""
+    """How much longer a quick page takes once the liar holds answers back."""
     figures = []
     for name in after:
         was, is_now = (statistics.median(result["quick"].p99_us for result in runs[name]) / 1000

@@ -143,7 +143,7 @@ class Apache(Origin):
         self.additions += load_module("alias") + load_module("cgid") + CGI.format(folder=self.folder)
 
     def delay_answers(self, path, one_in, seconds):
-        """Of the answers to this path, one of so many comes so late, drawn at random, while begin_delays() is in
+        """One in so many answers to this path, drawn at random, comes so late while begin_delays() is in
         force. Every byte is right. Before start(), once."""
         self._delays = self.folder / "delays"
         hook = self.folder / "delays.lua"

@@ -39,7 +39,8 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
           {.on_frame = [this](NodeId replica, ByteView frame) { on_frame(replica, frame); },
            .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); },
            .on_insecure = [this](NodeId replica,
-                                 const std::string& reason) { on_insecure(replica, reason); }}),
+                                 const std::string& reason) { on_insecure(replica, reason); },
+           .on_open = [this](NodeId replica) { on_open(replica); }}),
       timer_(loop, [this] { on_timer(); }),
       key_timer_(loop, [this] { on_key_timer(); }),
       refutations_(refutations),
@@ -59,14 +60,18 @@ void PbftGroup::start() {
 }
 
 void PbftGroup::on_state(NodeId replica, bool connected) {
-  log_.info(connected ? "agent-connected" : "agent-lost", {{"replica", replica}});
   if (connected) {
-    refused_.erase(replica);
     transport_.send(replica, key_exchange_.on_connected(replica, now()));
   } else {
+    if (!refused_.contains(replica)) log_.info("agent-lost", {{"replica", replica}});
     key_exchange_.on_disconnected(replica);
   }
   follow_keys();
+}
+
+void PbftGroup::on_open(NodeId replica) {
+  refused_.erase(replica);
+  log_.info("agent-connected", {{"replica", replica}});
 }
 
 // It is tried again and again.

@@ -51,6 +51,7 @@ class PbftGroup final : public ReplicaGroup {
  private:
   void on_frame(NodeId replica, ByteView frame);
   void on_state(NodeId replica, bool connected);
+  void on_open(NodeId replica);
   void on_insecure(NodeId replica, const std::string& reason);
   void on_key_timer();
   void follow_keys();
@@ -70,7 +71,8 @@ class PbftGroup final : public ReplicaGroup {
   pbft::CoreTimer key_timer_;
   RefutationHandler& refutations_;
   Logger& log_;
-  std::map<NodeId, std::string> refused_;  // links that were: why, as it was logged last
+  // Links that were refused: why, as it was logged last. Until such a link is open again.
+  std::map<NodeId, std::string> refused_;
 };
 
 }  // namespace prophecy::replica_client

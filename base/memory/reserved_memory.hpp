@@ -13,11 +13,11 @@ namespace prophecy {
 
 class ReservedMemory {
  public:
-  // Of zeros. Nothing: the system has no more addresses for this process.
+  // The range reads as zeros. Nullopt: the system has no more addresses for this process.
   [[nodiscard]] static std::optional<ReservedMemory> reserve(std::size_t size);
   [[nodiscard]] static std::size_t page_bytes();
-  // Part of such a range, which is all zero afterwards. False: it is locked in memory, and as it
-  // was.
+  // Gives the memory of these pages of a range back; they read as zeros afterwards. False: they are
+  // locked in memory, and as they were.
   [[nodiscard]] static bool give_back(std::span<std::byte> pages);
 
   ReservedMemory(ReservedMemory&& from) noexcept : range_(std::exchange(from.range_, {})) {}

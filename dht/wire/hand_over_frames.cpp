@@ -114,9 +114,8 @@ HandOverPage read_page(Reader& in) {
 bool is_report_part(const ReportPart& part) {
   if (part.status != ReportPart::Status::part)
     return part.offset == 0 && part.total == 0 && part.bytes.empty();
-  return !part.bytes.empty() && part.bytes.size() <= kReportPartMax &&
-         part.total <= kReportBytesMax && part.offset <= part.total &&
-         part.bytes.size() <= part.total - part.offset;
+  return !part.bytes.empty() && part.total <= kReportBytesMax && part.offset <= part.total &&
+         part.bytes.size() == std::min<std::size_t>(kReportPartMax, part.total - part.offset);
 }
 
 ReportAsk read_report_ask(Reader& in) {

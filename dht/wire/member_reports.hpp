@@ -30,7 +30,8 @@ struct ReportPart {
 
   Status status = Status::part;
   std::uint64_t token = 0;
-  // Of a part: 1 to kReportPartMax bytes, which end at `total` at the latest. Otherwise nothing.
+  // A part has kReportPartMax bytes, or the rest up to `total`, and at least one: so a report comes
+  // in few parts. Other answers have none of these three.
   std::uint32_t offset = 0;
   std::uint32_t total = 0;  // bytes of the report
   std::string bytes = {};

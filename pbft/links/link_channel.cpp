@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 
 #include "base/assert.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 namespace {
@@ -26,6 +27,10 @@ bool is_record(ByteView bytes) {
 }
 
 }  // namespace
+
+// Where a ClientHello has a 1, behind the length of a record, a frame has its version behind its
+// length and its type: no frame looks like one.
+static_assert(kWireVersion != 1);
 
 bool looks_like_tls(ByteView bytes) {
   if (bytes.size() < kRefusal.size() || !is_record(bytes) || (bytes[2] != 1 && bytes[2] != 3))
@@ -77,8 +82,6 @@ LinkChannel::Status LinkChannel::status_of(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
-      if (late_messages_ > kLateMessagesMax + read_bytes_ / kBytesPerLateMessage)
-        return fail("too many messages behind the handshake");
       return Status::blocked;
     case SSL_ERROR_ZERO_RETURN:
       return Status::ended;
@@ -101,6 +104,8 @@ LinkChannel::Read LinkChannel::read(std::span<std::uint8_t> into) {
   std::size_t bytes = 0;
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
   read_bytes_ += bytes;
+  if (late_messages_ > kLateMessagesMax + read_bytes_ / kBytesPerLateMessage)
+    return {fail("too many messages behind the handshake"), 0};
   return {result == 1 ? Status::done : status_of(result), bytes};
 }
 

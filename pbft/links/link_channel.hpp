@@ -34,7 +34,9 @@ class LinkChannel {
   [[nodiscard]] std::span<std::uint8_t> space();
   void filled(std::size_t bytes);
 
-  // Done once: both sides have shown a key that they may have.
+  // Done once: the peer has shown a key that it may have. On the side that accepts, this side's key
+  // has been accepted as well. The side that connects learns that from what comes: the peer's first
+  // bytes, or its alert.
   [[nodiscard]] Status handshake();
   [[nodiscard]] bool is_secured() const { return is_secured_; }
 

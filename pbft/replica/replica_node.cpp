@@ -209,14 +209,17 @@ void ReplicaNode::on_timer() {
 
 void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   if (connected) {
-    refused_links_.erase(peer);
-    log_.info("peer-connected", {{"peer", peer}});
     transport_.send_to_replica(peer, key_exchange_.on_connected(peer, now()));
   } else {
-    log_.warning("peer-lost", {{"peer", peer}});
+    if (!refused_links_.contains(peer)) log_.warning("peer-lost", {{"peer", peer}});
     key_exchange_.on_disconnected(peer);
   }
   follow_keys();
+}
+
+void ReplicaNode::on_peer_open(NodeId peer) {
+  refused_links_.erase(peer);
+  log_.info("peer-connected", {{"peer", peer}});
 }
 
 // It is tried again and again.

@@ -77,6 +77,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool on_frame(ByteView frame) override;
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;
+  void on_peer_open(NodeId peer) override;
   void on_peer_gone(NodeId peer) override;
   void on_peer_insecure(NodeId peer, const std::string& reason) override;
   void on_accepted_insecure(const std::string& reason) override;
@@ -135,7 +136,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool settling_ = false;
   bool stopped_ = false;
   bool failed_ = false;
-  std::map<NodeId, std::string> refused_links_;  // to peers: why, as it was logged last
+  // To peers: why, as it was logged last. Until such a link is open again.
+  std::map<NodeId, std::string> refused_links_;
   std::optional<TimePoint> insecure_logged_;
   TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;

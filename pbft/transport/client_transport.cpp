@@ -43,6 +43,10 @@ void ClientTransport::on_link_state(NodeId peer, bool connected) {
   if (callbacks_.on_state) callbacks_.on_state(peer, connected);
 }
 
+void ClientTransport::on_link_open(NodeId peer) {
+  if (callbacks_.on_open) callbacks_.on_open(peer);
+}
+
 void ClientTransport::on_link_insecure(NodeId peer, const std::string& reason) {
   if (callbacks_.on_insecure) callbacks_.on_insecure(peer, reason);
 }

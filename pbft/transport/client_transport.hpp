@@ -18,8 +18,9 @@ class ClientTransport final : private PeerLink::Handler {
     // Valid during the call only. `replica` is the connection's; the frame proves its own sender.
     std::function<void(NodeId replica, ByteView frame)> on_frame;
     std::function<void(NodeId replica, bool connected)> on_state;
-    // See PeerLink::Handler. May be missing, as on_state may.
+    // See PeerLink::Handler. They may be missing, as on_state may.
     std::function<void(NodeId replica, const std::string& reason)> on_insecure = {};
+    std::function<void(NodeId replica)> on_open = {};
   };
 
   // `replicas[i]` is the address of replica i.
@@ -38,6 +39,7 @@ class ClientTransport final : private PeerLink::Handler {
  private:
   void on_link_frame(NodeId peer, ByteView frame) override;
   void on_link_state(NodeId peer, bool connected) override;
+  void on_link_open(NodeId peer) override;
   void on_link_insecure(NodeId peer, const std::string& reason) override;
   void sweep();
 

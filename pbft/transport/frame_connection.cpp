@@ -31,6 +31,7 @@ FrameConnection::FrameConnection(Socket socket, std::unique_ptr<LinkChannel> tls
       queue_(settings.queue_bytes_max, settings.queue_frames_max) {}
 
 void FrameConnection::start() {
+  started_ = std::chrono::steady_clock::now();
   boost::system::error_code ignored;
   peer_ = socket_.remote_endpoint(ignored).address();
   // The side that connects speaks first.
@@ -56,7 +57,8 @@ void FrameConnection::close(CloseReason reason) {
 bool FrameConnection::is_stalled(TimePoint now) const {
   const bool read_stalls = reader_.pending() > 0 && now - frame_begun_ >= settings_.stall_timeout;
   const bool write_stalls = waits_writable_ && now - write_blocked_ >= settings_.stall_timeout;
-  return read_stalls || write_stalls;
+  const bool handshake_stalls = !is_secured() && now - started_ >= settings_.connect_timeout;
+  return read_stalls || write_stalls || handshake_stalls;
 }
 
 void FrameConnection::close_insecure(const std::string& reason) {

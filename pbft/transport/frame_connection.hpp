@@ -73,7 +73,10 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   [[nodiscard]] std::size_t pending_bytes() const { return reader_.pending(); }
   // Bytes of frames that have not been sent.
   [[nodiscard]] std::size_t queued_bytes() const { return queue_.bytes(); }
-  // True when an incomplete frame, or unsent bytes, have not moved for `stall_timeout`.
+  // False: inside TLS, and its handshake is not over.
+  [[nodiscard]] bool is_secured() const { return !tls_ || tls_->is_secured(); }
+  // True when an incomplete frame, or unsent bytes, have not moved for `stall_timeout`, or when the
+  // handshake has taken `connect_timeout`.
   [[nodiscard]] bool is_stalled(TimePoint now) const;
 
  private:
@@ -105,6 +108,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool has_read_ = false;
   bool flush_scheduled_ = false;
   bool waits_writable_ = false;
+  TimePoint started_{};
   TimePoint frame_begun_{};    // when the incomplete frame began; meaningful while one is there
   TimePoint write_blocked_{};  // when the socket last stopped taking bytes
 };

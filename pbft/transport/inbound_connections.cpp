@@ -1,5 +1,6 @@
 #include "pbft/transport/inbound_connections.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -10,7 +11,7 @@ void InboundConnections::add(Socket socket, FrameConnection::Owner& owner) {
   ++counters_.accepted;
   const bool full = connections_.size() >= settings_.connections_max;
   if (unproven_.size() >= settings_.unproven_connections_max || (full && !unproven_.empty())) {
-    evict_oldest();
+    evict(least_shown());
   } else if (full) {
     ++counters_.closed_limit;
     return;  // the socket closes as it goes
@@ -57,7 +58,7 @@ void InboundConnections::note_pending(const FrameConnection& connection) {
   unproven_bytes_ += connection.pending_bytes() - entry->second;
   entry->second = connection.pending_bytes();
   while (unproven_bytes_ > settings_.unproven_bytes_max && !unproven_.empty())
-    evict_oldest();
+    evict(unproven_.begin()->first);
 }
 
 void InboundConnections::forget(ConnectionTag tag) {
@@ -67,11 +68,17 @@ void InboundConnections::forget(ConnectionTag tag) {
   connections_.erase(entry);
 }
 
-void InboundConnections::evict_oldest() {
+ConnectionTag InboundConnections::least_shown() const {
   ASSERT(!unproven_.empty());
+  const auto unsecured = std::find_if(unproven_.begin(), unproven_.end(), [this](const auto& each) {
+    return !connections_.at(each.first).connection->is_secured();
+  });
+  return unsecured != unproven_.end() ? unsecured->first : unproven_.begin()->first;
+}
+
+void InboundConnections::evict(ConnectionTag tag) {
   ++counters_.closed_evicted;
-  const std::shared_ptr<FrameConnection> connection =
-      connections_.at(unproven_.begin()->first).connection;
+  const std::shared_ptr<FrameConnection> connection = connections_.at(tag).connection;
   connection->close(CloseReason::evicted);  // leads to forget()
 }
 

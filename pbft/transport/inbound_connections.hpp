@@ -1,8 +1,9 @@
 // The accepted connections of a replica, and who has to go when there are too many. A connection
 // is unproven until a member has told its key there, in answer to this replica's nonce; then it
 // counts as that member's. Valid MACs prove nothing about it: whoever holds a member's frames may
-// replay them on connections of his own. Strangers can crowd out only each other: their oldest
-// gives way. Of a member's, the newest but one does, as older ones have shown to be in use.
+// replay them on connections of his own. Strangers can crowd out only each other: the oldest whose
+// handshake is not over gives way, or else the oldest. Of a member's, the newest but one does, as
+// older ones have shown to be in use.
 //
 // Single-threaded.
 #pragma once
@@ -40,7 +41,9 @@ class InboundConnections {
   [[nodiscard]] std::size_t unproven() const { return unproven_.size(); }
 
  private:
-  void evict_oldest();
+  // The oldest unproven one whose handshake is not over, or else the oldest unproven one.
+  [[nodiscard]] ConnectionTag least_shown() const;
+  void evict(ConnectionTag tag);
   // Takes the connection out of the unproven ones; false when it was not among them.
   bool remove_unproven(ConnectionTag tag);
 

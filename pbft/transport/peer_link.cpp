@@ -39,6 +39,7 @@ void PeerLink::stop() {
 void PeerLink::send(Frame frame) {
   switch (state_) {
     case State::securing:
+    case State::silent:
     case State::open:
       connection_->send(std::move(frame));
       return;
@@ -101,7 +102,7 @@ void PeerLink::handle_connected(const boost::system::error_code& error) {
                                         static_cast<FrameConnection::Owner&>(*this));
   state_ = State::securing;
   if (is_plain) {
-    state_ = State::open;
+    state_ = State::silent;
   } else {
     expect_within_timeout();
   }
@@ -113,7 +114,7 @@ void PeerLink::handle_connected(const boost::system::error_code& error) {
 void PeerLink::on_secured(FrameConnection& /*connection*/) {
   ++attempt_;
   timer_.cancel();
-  state_ = State::open;
+  state_ = State::silent;
   opened_ = std::chrono::steady_clock::now();
   handler_.on_link_state(peer_, true);
 }
@@ -131,6 +132,10 @@ void PeerLink::back_off() {
 }
 
 void PeerLink::on_frame(FrameConnection& /*connection*/, ByteView frame) {
+  if (state_ == State::silent) {
+    state_ = State::open;
+    handler_.on_link_open(peer_);
+  }
   handler_.on_link_frame(peer_, frame);
 }
 
@@ -140,7 +145,7 @@ void PeerLink::on_frames_end(FrameConnection& /*connection*/) {
 
 void PeerLink::on_closed(FrameConnection& connection, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
-  const bool was_open = state_ == State::open;
+  const bool took_frames = state_ == State::silent || state_ == State::open;
   const std::string problem = connection.problem();
   connection_.reset();
   lost_ = true;
@@ -150,7 +155,7 @@ void PeerLink::on_closed(FrameConnection& connection, CloseReason reason) {
   }
   back_off();
   if (reason == CloseReason::insecure) handler_.on_link_insecure(peer_, problem);
-  if (was_open) handler_.on_link_state(peer_, false);
+  if (took_frames) handler_.on_link_state(peer_, false);
 }
 
 }  // namespace prophecy::pbft

@@ -1,14 +1,16 @@
 // The outgoing connection to one replica, made again for ever, with capped exponential backoff.
 //
-//           start()           connected         keys shown
-//   stopped -----> connecting ---------> securing ---------> open
-//                    ^   | failed          | failed           | closed
-//                    |   v                 v                  |
-//                    +- backoff <-----------------------------+
+//           start()           connected         its key shown       its first frame
+//   stopped -----> connecting ---------> securing ---------> silent ---------> open
+//                    ^   | failed          | failed           | closed           | closed
+//                    |   v                 v                  v                  |
+//                    +- backoff <------------------------------------------------+
 //
-// (In plain text, it is open as soon as it is connected.) Frames that are sent while connecting or
-// securing wait for that attempt; in backoff they are dropped and
-// counted: a node that stays away gets no pile of outdated frames when it is back.
+// In plain text there is no `securing`. A link that is `silent` takes frames, but the peer may
+// still refuse it: with TLS 1.3 the side that connects is through with the handshake before the
+// other side has seen its key. Frames that are sent while connecting or securing wait for that
+// attempt; in backoff they are dropped and counted: a node that stays away gets no pile of outdated
+// frames when it is back.
 //
 // Single-threaded. Its io_context must not run any more once the link is destroyed.
 #pragma once
@@ -27,7 +29,11 @@ class PeerLink final : private FrameConnection::Owner {
     virtual void on_link_frame(NodeId peer, ByteView frame) = 0;
     // After the frames of one read.
     virtual void on_link_frames_end() {}
+    // Frames can be sent from now on, or no more.
     virtual void on_link_state(NodeId peer, bool connected) = 0;
+    // The first frame of a connection has come, before on_link_frame() gets it: the peer has
+    // accepted our key.
+    virtual void on_link_open(NodeId /*peer*/) {}
     // Once after a connection has ended: the peer's machine refuses another one, so nothing listens
     // there. The end alone shows nothing: a forged reset looks the same.
     virtual void on_link_refused(NodeId /*peer*/) {}
@@ -55,7 +61,7 @@ class PeerLink final : private FrameConnection::Owner {
   }
 
  private:
-  enum class State : std::uint8_t { stopped, connecting, securing, open, backoff };
+  enum class State : std::uint8_t { stopped, connecting, securing, silent, open, backoff };
 
   void connect();
   void handle_connected(const boost::system::error_code& error);

@@ -166,6 +166,10 @@ void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
   handler_.on_peer_state(peer, connected);
 }
 
+void ReplicaTransport::on_link_open(NodeId peer) {
+  handler_.on_peer_open(peer);
+}
+
 void ReplicaTransport::on_link_refused(NodeId peer) {
   handler_.on_peer_gone(peer);
 }

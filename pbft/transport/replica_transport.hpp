@@ -38,7 +38,9 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
     virtual bool on_frame(ByteView frame) = 0;
     // After the frames of one read.
     virtual void on_frames_end() = 0;
+    // As PeerLink::Handler has them, like the next ones.
     virtual void on_peer_state(NodeId peer, bool connected) = 0;
+    virtual void on_peer_open(NodeId /*peer*/) {}
     // Its process has ended; see PeerLink::Handler::on_link_refused().
     virtual void on_peer_gone(NodeId peer) = 0;
     // A message of the exchange of session keys, which is answered where it came from: on the
@@ -65,6 +67,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   // Drops and counts the frame when the client is away: it asks again.
   void send_to_client(NodeId client, std::uint32_t session, Frame frame);
 
+  // A frame of that replica has come on the connection to it.
   [[nodiscard]] bool connected(NodeId replica) const;
   // Where it listens, with the port that the system chose if it was to.
   [[nodiscard]] Endpoint local_address() const;
@@ -84,6 +87,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void on_link_frame(NodeId peer, ByteView frame) override;
   void on_link_frames_end() override;
   void on_link_state(NodeId peer, bool connected) override;
+  void on_link_open(NodeId peer) override;
   void on_link_refused(NodeId peer) override;
   void on_link_insecure(NodeId peer, const std::string& reason) override;
   void sweep();

@@ -33,7 +33,7 @@ struct TransportSettings {
   // one is closed, so that no member uses up the places of the others.
   std::size_t connections_per_member_max = 128;
 
-  Duration connect_timeout = seconds(1);
+  Duration connect_timeout = seconds(1);    // likewise for the handshake, on both sides
   Duration backoff_min = milliseconds(20);  // between attempts to connect; doubles
   Duration backoff_max = seconds(2);
   // An incomplete frame, or unsent bytes that a connection does not take: then it is closed.
@@ -54,7 +54,7 @@ struct TransportCounters {
   std::uint64_t closed_evicted = 0;   // the oldest unproven one, in favour of another
   std::uint64_t closed_crowded = 0;   // the oldest one of a member with too many
   std::uint64_t closed_garbage = 0;   // a frame length out of bounds
-  std::uint64_t closed_stalled = 0;   // stall_timeout
+  std::uint64_t closed_stalled = 0;   // stall_timeout, or a handshake without end
   std::uint64_t closed_insecure = 0;  // one side alone speaks TLS, or a key is not a member's
 
   TransportCounters& operator+=(const TransportCounters& other) {
@@ -118,7 +118,7 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
                                                     "A frame length out of bounds."),
      metric_row<&TransportCounters::closed_stalled>(
          "closed_stalled", kClosedMetric, "stalled",
-         "The other side took nothing for `stall_timeout`."),
+         "The other side took nothing for `stall_timeout`, or did not finish the TLS handshake."),
      metric_row<&TransportCounters::closed_insecure>(
          "closed_insecure", kClosedMetric, "insecure",
          "One side alone encrypts links, or a key is not the one in the group file.")});

@@ -19,8 +19,9 @@ struct RingCounters {
   Counter entries_given;
   Counter pages_taken;
   Counter entries_taken;
-  Counter links_refused;   // connections of others than members
-  Counter frames_refused;  // of members, that broke the protocol
+  Counter links_refused;    // connections of others than members
+  Counter frames_refused;   // of members, that broke the protocol
+  Counter reports_refused;  // messages of members about reports, that came too fast
   // What operators set for all members.
   Counter settings_number;
   Counter settings_conflicts;   // with changes of other members
@@ -73,6 +74,11 @@ inline constexpr auto kRingTable = metric_table<RingCounters>(
          "frames_refused", counter_metric("prophecy_ring_refused_frames_total", "connections",
                                           "Members' connections for the hand-over that were "
                                           "ended because they broke its protocol.")),
+     metric_row<&RingCounters::reports_refused>(
+         "reports_refused",
+         counter_metric("prophecy_ring_refused_report_messages_total", "messages",
+                        "Members' messages about reports for operators that were dropped because "
+                        "they came too fast.")),
      metric_row<&RingCounters::settings_number>(
          "settings_number",
          gauge_metric("prophecy_ring_settings_number", "changes",

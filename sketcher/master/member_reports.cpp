@@ -137,15 +137,22 @@ void MemberReports::on_ring_ended() {
 
 // ---- For the other members.
 
-const MemberReports::Given* MemberReports::given(const std::string& member, const ReportAsk& ask,
-                                                 TimePoint now) {
-  while (!given_.empty() && given_.front().end <= now)
-    given_.pop_front();
+void MemberReports::forget_given(TimePoint now) {
+  std::erase_if(given_, [now](const Given& each) { return each.end <= now; });
+}
+
+MemberReports::Given* MemberReports::given(const std::string& member, const ReportAsk& ask,
+                                           TimePoint now) {
+  forget_given(now);
   const auto found = std::find_if(given_.begin(), given_.end(), [&](const Given& each) {
     return each.member == member && each.token == ask.token;
   });
   if (found != given_.end()) return &*found;
-  if (ask.offset != 0 || given_.size() >= kGivenMax) return nullptr;
+  if (ask.offset != 0) return nullptr;
+  const auto is_its = [&](const Given& each) { return each.member == member; };
+  if (std::count_if(given_.begin(), given_.end(), is_its) >= std::ptrdiff_t{kGivenPerMember})
+    given_.erase(std::find_if(given_.begin(), given_.end(), is_its));
+  if (given_.size() >= kGivenMax) return nullptr;
   given_.push_back({member, ask.token, make_(ask.kind), now + kGivenTime});
   // A report that is too large takes no room. Its place shows as much to asks that follow.
   if (given_.back().text.size() > dht::kReportBytesMax) given_.back().text.clear();
@@ -154,7 +161,7 @@ const MemberReports::Given* MemberReports::given(const std::string& member, cons
 
 void MemberReports::on_ask(const std::string& member, const ReportAsk& ask, TimePoint now) {
   ReportPart part{.status = ReportPart::Status::busy, .token = ask.token};
-  const Given* const report = given(member, ask, now);
+  Given* const report = given(member, ask, now);
   if (report != nullptr && report->text.empty()) {
     part.status = ReportPart::Status::too_large;
   } else if (report != nullptr && ask.offset < report->text.size()) {
@@ -163,14 +170,15 @@ void MemberReports::on_ask(const std::string& member, const ReportAsk& ask, Time
     part.total = static_cast<std::uint32_t>(report->text.size());
     part.bytes = report->text.substr(ask.offset, dht::kReportPartMax);
   }
+  if (report != nullptr && part.offset + part.bytes.size() == report->text.size())
+    report->end = std::min(report->end, now + kGivenWholeTime);
   messages_.push_back({member, std::move(part)});
 }
 
 // ---- Time.
 
 void MemberReports::on_tick(TimePoint now) {
-  while (!given_.empty() && given_.front().end <= now)
-    given_.pop_front();
+  forget_given(now);
   for (auto& [number, round] : rounds_) {
     for (auto& [member, fetch] : round.fetches) {
       if (fetch.is_over) continue;
@@ -194,7 +202,8 @@ std::optional<ReportMessage> MemberReports::take_message() {
 
 TimePoint MemberReports::deadline() const {
   TimePoint next = TimePoint::max();
-  if (!given_.empty()) next = given_.front().end;
+  for (const Given& each : given_)
+    next = std::min(next, each.end);
   for (const auto& [number, round] : rounds_) {
     next = std::min(next, is_over(number) ? round.end + kRoundTime : round.end);
     for (const auto& [member, fetch] : round.fetches) {

@@ -6,8 +6,9 @@
 //
 // A round ends once each member has answered, or cannot be reached, and after kRoundTime at the
 // latest. A member that has not answered has a problem in place of a report. Memory is bounded: a
-// report by dht::kReportBytesMax, a round by kRoundBytesMax, the own reports that others fetch by
-// kGivenMax. Others get no more than these, so they cannot keep this process busy.
+// report by dht::kReportBytesMax, a round by kRoundBytesMax. The own report is kept kGivenPerMember
+// times for each member that fetches it, so that no member takes another one's place. How often
+// members may ask is bounded by the ring's process (sketcher/ring/message_rates.hpp).
 //
 // A pure object for one thread: messages in, messages out.
 #pragma once
@@ -22,6 +23,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "dht/core/view.hpp"
 #include "sketcher/ring/report_messages.hpp"
 
 namespace prophecy::sketcher {
@@ -40,9 +42,13 @@ class MemberReports {
   static constexpr std::size_t kRoundsMax = 4;
   // A message to a member may be lost on its way.
   static constexpr Duration kAskAgain = milliseconds(500);
-  // Own reports that are kept for others, each for so long.
-  static constexpr std::size_t kGivenMax = 8;
+  // Own reports that are kept for one member, the newest ones, each for so long; and once it has
+  // been given whole: its last part may be lost, and asked for again.
+  static constexpr std::size_t kGivenPerMember = 2;
   static constexpr Duration kGivenTime = seconds(3);
+  static constexpr Duration kGivenWholeTime = 2 * kAskAgain;
+  // For the members of the newest view, and of the one before.
+  static constexpr std::size_t kGivenMax = kGivenPerMember * 2 * dht::kMembersMax;
 
   // `make` makes the own report. `first_token` differs from life to life of this process.
   using Make = std::function<std::string(dht::ReportKind kind)>;
@@ -94,14 +100,14 @@ class MemberReports {
   void on_lost(const std::string& member, TimePoint now);
   void on_ask(const std::string& member, const dht::ReportAsk& ask, TimePoint now);
   // The report that the member fetches; null: there is no room for another, or it is gone.
-  [[nodiscard]] const Given* given(const std::string& member, const dht::ReportAsk& ask,
-                                   TimePoint now);
+  [[nodiscard]] Given* given(const std::string& member, const dht::ReportAsk& ask, TimePoint now);
+  void forget_given(TimePoint now);
   [[nodiscard]] static std::size_t held_bytes(const Round& round);
 
   std::uint64_t last_number_;  // of rounds, and of tokens
   Make make_;
   std::map<std::uint64_t, Round> rounds_;
-  std::deque<Given> given_;  // the oldest first
+  std::deque<Given> given_;  // in the order in which they were made
   std::deque<ReportMessage> messages_;
 };
 

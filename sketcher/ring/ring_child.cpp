@@ -8,9 +8,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/io/signal_source.hpp"
+#include "sketcher/ring/channel_messages.hpp"
 #include "sketcher/ring/report_messages.hpp"
 #include "sketcher/ring/ring_service.hpp"
 
@@ -81,21 +81,20 @@ class RingChild {
   [[nodiscard]] bool take_orders() {
     static_assert(kRingOrderBytesMax <= kReportMessageBytesMax);
     std::array<char, kReportMessageBytesMax> bytes;
-    for (;;) {
-      const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
-      if (size <= 0) return size < 0;
-      const std::string_view text(bytes.data(), static_cast<std::size_t>(size));
-      if (text == std::string_view(&kDrainOrder, 1)) {
-        service_.drain();
-      } else if (text == std::string_view(&kRejoinOrder, 1)) {
-        service_.rejoin();
-      } else if (is_report_message(text)) {
-        if (auto report = parse_report_message(text)) service_.on_report(std::move(*report));
-      } else if (auto message = parse_master_message(text)) {
-        service_.on_master(std::move(*message));
-      } else {
-        log_.warning("ring-order-refused");
-      }
+    return take_messages(channel_.native_handle(), bytes,
+                         [this](std::string_view text) { on_order(text); });
+  }
+  void on_order(std::string_view text) {
+    if (text == std::string_view(&kDrainOrder, 1)) {
+      service_.drain();
+    } else if (text == std::string_view(&kRejoinOrder, 1)) {
+      service_.rejoin();
+    } else if (is_report_message(text)) {
+      if (auto report = parse_report_message(text)) service_.on_report(*report);
+    } else if (auto message = parse_master_message(text)) {
+      service_.on_master(std::move(*message));
+    } else {
+      log_.warning("ring-order-refused");
     }
   }
   // False: there is no room at present.

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sketcher/ring/channel_messages.hpp"
 #include "sketcher/ring/ring_child.hpp"
 #include "sketcher/ring/ring_report.hpp"
 #include "sketcher/shared/child_process.hpp"
@@ -163,27 +164,28 @@ void RingProcess::wait_for_reports() {
 
 bool RingProcess::take_reports() {
   std::string bytes(kRingReportBytesMax, '\0');
-  for (;;) {
-    const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
-    if (size <= 0) return size < 0;
-    if (is_report_message({bytes.data(), static_cast<std::size_t>(size)})) {
-      const auto message = parse_report_message({bytes.data(), static_cast<std::size_t>(size)});
-      if (message) report_handler_->on_ring_message(*message);
-      continue;
-    }
-    auto report = nlohmann::json::parse(bytes.data(), bytes.data() + size, nullptr, false);
-    if (report.is_object() && report.contains("members") && report["members"].is_array()) {
-      report_ = std::move(report);
-      look_for_drained();
-    } else if (auto message = parse_settings_message(report)) {
-      if (auto* const agreed = std::get_if<dht::AgreedSettings>(&*message)) {
-        settings_handler_->on_agreed(std::move(*agreed));
-      } else {
-        settings_handler_->on_outcome(std::get<dht::SettingsOutcome>(*message));
-      }
+  return take_messages(channel_.native_handle(), bytes,
+                       [this](std::string_view text) { on_report(text); });
+}
+
+void RingProcess::on_report(std::string_view text) {
+  if (is_report_message(text)) {
+    const auto message = parse_report_message(text);
+    if (message) report_handler_->on_ring_message(*message);
+    return;
+  }
+  auto report = nlohmann::json::parse(text, nullptr, false);
+  if (report.is_object() && report.contains("members") && report["members"].is_array()) {
+    report_ = std::move(report);
+    look_for_drained();
+  } else if (auto message = parse_settings_message(report)) {
+    if (auto* const agreed = std::get_if<dht::AgreedSettings>(&*message)) {
+      settings_handler_->on_agreed(std::move(*agreed));
     } else {
-      log_.warning("ring-report-refused");
+      settings_handler_->on_outcome(std::get<dht::SettingsOutcome>(*message));
     }
+  } else {
+    log_.warning("ring-report-refused");
   }
 }
 

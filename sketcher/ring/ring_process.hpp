@@ -90,6 +90,7 @@ class RingProcess {
   void wait_for_reports();
   // False at the end of the channel.
   [[nodiscard]] bool take_reports();
+  void on_report(std::string_view text);
   void look_for_drained();
 
   boost::asio::io_context& loop_;

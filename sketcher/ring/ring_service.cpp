@@ -150,7 +150,7 @@ void RingService::on_page(const dht::HandOverPage& page, const std::string& /*fr
 }
 
 // ---- Reports of members go between the masters. A message that does not fit into the channel is
-// lost, and asked for again.
+// lost, and asked for again; so is one that comes too fast.
 
 void RingService::on_report(const ReportMessage& message) {
   if (const auto* const part = std::get_if<dht::ReportPart>(&message.content))
@@ -160,10 +160,13 @@ void RingService::on_report(const ReportMessage& message) {
 }
 
 void RingService::on_report_ask(const dht::ReportAsk& ask, const std::string& from) {
+  if (!ask_rates_.take(from, MessageRates::cost(ask), now()))
+    return ring_.counters.reports_refused.add();
   pass_on({from, ask});
 }
 
 void RingService::on_report_part(dht::ReportPart part, const std::string& from) {
+  if (!part_rates_.take(from, 1, now())) return ring_.counters.reports_refused.add();
   pass_on({from, std::move(part)});
 }
 

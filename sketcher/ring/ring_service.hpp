@@ -31,6 +31,7 @@
 #include "sketcher/installation/installation.hpp"
 #include "sketcher/ring/drain_watch.hpp"
 #include "sketcher/ring/hand_over_links.hpp"
+#include "sketcher/ring/message_rates.hpp"
 #include "sketcher/ring/report_messages.hpp"
 #include "sketcher/ring/ring_history.hpp"
 #include "sketcher/ring/settings_messages.hpp"
@@ -129,6 +130,9 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::vector<std::size_t> shares_;  // by the members of that view
   dht::BootTime lease_end_{};
   DrainWatch drain_watch_;
+  // Of others' messages about reports: asks, and parts that this member should have asked for.
+  MessageRates ask_rates_;
+  MessageRates part_rates_;
   std::function<bool(const std::string& text)> tell_;
   // For the master: the newest settings, if it has to be told, and how orders have ended.
   std::optional<dht::AgreedSettings> untold_settings_;

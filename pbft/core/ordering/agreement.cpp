@@ -48,7 +48,8 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
 
 std::uint64_t Agreement::high_water_mark() const {
   return std::min({checkpoints_.stable_sequence() + context_.settings.window,
-                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach});
+                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach,
+                   kSequenceMax});
 }
 
 // A number that is ordered may have to be agreed on again in a new view, for the others' sake.
@@ -105,8 +106,7 @@ bool Agreement::may_propose(bool full) const {
   const ReplicaSettings& settings = context_.settings;
   const std::uint32_t in_flight_max =
       full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
-  // A primary that waits for a state goes on without its service; one whose service is at work goes
-  // no faster than that.
+  // A primary that waits for a state goes on; one whose service is at work, no faster than that.
   const std::uint64_t done =
       context_.is_service_at_work ? progress.last_ordered : settled_by_group();
   return context_.is_primary() && context_.state == ReplicaState::normal &&

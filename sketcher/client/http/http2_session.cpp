@@ -46,12 +46,14 @@ void Http2Session::on_ready(TimePoint now) {
   if (over_) return;
   flushing_ = true;
   reads_ = 0;
+  if (std::exchange(shuts_down_, false)) connection_.shut_down();
   host_.take_input(now);
   flush();
   wait_for_fields();
   count_held();
   give_back_unused();
   flushing_ = false;
+  pack_at_end();
   // No event tells of what was left unread while there was no room for its answers.
   if (unread_ && !over_ && has_room()) {
     unread_ = false;
@@ -447,8 +449,7 @@ void Http2Session::on_timeout() {
 void Http2Session::on_give_way() {
   if (wait_ == Waiting::room) return give_up();
   wait_ = Waiting::nothing;
-  connection_.shut_down();
-  flush_later();
+  shut_down();
 }
 
 // What it waits for may have begun since.
@@ -463,13 +464,31 @@ void Http2Session::on_give_place() {
   connection_.shut_down();
   flushing_ = true;
   flush();
+  pack_at_end();
   close();
 }
 
 void Http2Session::drain() {
-  if (over_) return;
-  connection_.shut_down();
+  if (!over_) shut_down();
+}
+
+// A drain ends all connections in one turn of the loop, and an idle time-out may end many. If each
+// connection's memory were restored here, all of it would be in use before the first GOAWAY frame
+// is sent. So a connection that rests is restored in on_ready(), which also packs it again.
+void Http2Session::shut_down() {
+  if (connection_.rests()) {
+    shuts_down_ = true;
+  } else {
+    connection_.shut_down();
+  }
   flush_later();
+}
+
+// The session object lives on until a later turn of the loop, or until the client's socket takes
+// the GOAWAY frame.
+void Http2Session::pack_at_end() {
+  const bool ends = connection_.end() == http::Http2End::drained;
+  if (ends && connection_.streams() == 0 && !connection_.in_header_block()) connection_.rest();
 }
 
 void Http2Session::give_up() {

@@ -21,7 +21,8 @@
 // together.
 //
 // A connection that has waited for its next request for a second rests: its memory is packed
-// (http/http2/session_memory.hpp) until something comes.
+// (http/http2/session_memory.hpp) until something comes. However many of them end at once, no more
+// than one has its memory restored for that at a time.
 #pragma once
 
 #include <memory>
@@ -153,6 +154,10 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void give_up();
   // Gives back all memory that the next request can have anew.
   void rest();
+  // No stream after those that are open.
+  void shut_down();
+  // Packs the memory of a connection that was shut down and has no stream.
+  void pack_at_end();
   void finish();
   void close();
 
@@ -184,6 +189,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   int reads_ = 0;              // of this turn
   bool unread_ = false;        // the stream may have more
   bool flushing_ = false;      // at the latest at the end of this turn
+  bool shuts_down_ = false;    // in its next turn: it rests now
   bool over_ = false;          // finished or closed
 };
 

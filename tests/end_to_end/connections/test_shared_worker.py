@@ -42,6 +42,15 @@ def connection_with_times(port):
     return connection
 
 
+def await_times(connection):
+    """The kernel begins to note times a while after it was asked to."""
+    ancillary = []
+    while not ancillary:
+        connection.sendall(REFUSED)
+        piece, ancillary, _, _ = connection.recvmsg(4096, socket.CMSG_SPACE(16))
+        assert piece
+
+
 def arrivals(connection, count):
     """When each of so many answers without content had come, in nanoseconds; of those that were read
     at once, the time of the last."""
@@ -65,8 +74,7 @@ def test_pipelined_requests_take_turns_with_those_of_others(deployment):
     with (contextlib.closing(connection_with_times(port)) as one,
           contextlib.closing(connection_with_times(port)) as many):
         for connection in (many, one):
-            connection.sendall(REFUSED)
-            arrivals(connection, 1)
+            await_times(connection)
         # All of them are there before the worker reads the first.
         os.kill(worker, signal.SIGSTOP)
         try:

@@ -162,6 +162,10 @@ TEST_CASE("hand-over frames: a report's part beyond its report is none") {
   Bytes shorter = frame;
   shorter[14] = 74;
   CHECK_FALSE(decode_frame(shorter).has_value());
+  // Less than a full part, and not the last one.
+  Bytes longer = frame;
+  longer[14] = 76;
+  CHECK_FALSE(decode_frame(longer).has_value());
   Bytes huge = frame;
   huge[16] = 0xff;
   CHECK_FALSE(decode_frame(huge).has_value());

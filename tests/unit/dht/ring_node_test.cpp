@@ -161,6 +161,21 @@ struct Site {
   std::optional<RingNode> node;
 };
 
+// ZooKeeper fails certain calls, set by `fails`: they are made again, but no faster than pauses let
+// them, and the member is there soon once they succeed.
+void check_pauses(Site& site) {
+  const BootTime begin = site.now;
+  site.node->on_session(SessionEvent::connected, site.now);
+  CHECK_FALSE(site.next().has_value());
+  // Two at once, some with growing pauses, then four in a lease.
+  const auto leases = static_cast<int>((site.now - begin) / Parameters{}.lease);
+  REQUIRE(leases >= 10);
+  CHECK(site.failed <= 4 * leases + 8);
+  CHECK(site.failed >= 2 * leases);
+  site.fails = nullptr;
+  CHECK(site.next().has_value());
+}
+
 }  // namespace
 
 TEST_CASE("a ring node clears after the workers' turns, takes after the barrier") {
@@ -240,17 +255,7 @@ TEST_CASE("a service that cannot take an announcement is not asked as fast as it
   site.fails = [](const CoordinationCall& call) {
     return !call.steps.empty() && call.steps.back().kind == WriteStep::Kind::create_ephemeral;
   };
-  const BootTime begin = site.now;
-  site.node->on_session(SessionEvent::connected, site.now);
-  CHECK_FALSE(site.next().has_value());
-  // Two at once, some with growing pauses, then four in a lease.
-  const auto leases = static_cast<int>((site.now - begin) / Parameters{}.lease);
-  REQUIRE(leases >= 10);
-  CHECK(site.failed <= 4 * leases + 8);
-  CHECK(site.failed >= 2 * leases);
-  // Once it can, the member is there soon.
-  site.fails = nullptr;
-  CHECK(site.next().has_value());
+  check_pauses(site);
 }
 
 TEST_CASE("a proposal that fails is made anew after a pause") {
@@ -259,14 +264,7 @@ TEST_CASE("a proposal that fails is made anew after a pause") {
   site.fails = [](const CoordinationCall& call) {
     return !call.steps.empty() && call.steps.back().path == "/prophecy/view";
   };
-  const BootTime begin = site.now;
-  site.node->on_session(SessionEvent::connected, site.now);
-  CHECK_FALSE(site.next().has_value());
-  const auto leases = static_cast<int>((site.now - begin) / Parameters{}.lease);
-  CHECK(site.failed <= 4 * leases + 8);
-  CHECK(site.failed >= 2 * leases);
-  site.fails = nullptr;
-  CHECK(site.next().has_value());
+  check_pauses(site);
 }
 
 TEST_CASE("the own lease is read anew after a pause") {

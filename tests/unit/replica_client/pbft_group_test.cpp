@@ -7,6 +7,9 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/links/link_tls.hpp"
+#include "pbft/transport/replica_transport.hpp"
+#include "support/captured_log.hpp"
 #include "support/event_loop.hpp"
 #include "support/scripted_origin.hpp"
 
@@ -147,4 +150,68 @@ TEST_CASE("What cannot be carried fails at once, but not before the caller knows
   CHECK(beyond.failures == Failures{ReplicatedFailure::overloaded});
   CHECK(running.failures.empty());
   CHECK(queued.failures.empty());
+}
+
+namespace {
+
+// Replica 0, which speaks to nobody.
+struct Agent final : pbft::ReplicaTransport::Handler {
+  Agent(boost::asio::io_context& io, std::shared_ptr<const pbft::LinkTls> links)
+      : transport(io, settings(std::move(links)), {0, {{"127.0.0.1", 0}}},
+                  std::move(*pbft::listen_on(io, {"127.0.0.1", 0})), *this) {
+    transport.start();
+  }
+  ~Agent() { transport.stop(); }
+  static pbft::TransportSettings settings(std::shared_ptr<const pbft::LinkTls> links) {
+    pbft::TransportSettings made;
+    made.frame_bytes_max = 1 << 20;
+    made.tls = std::move(links);
+    return made;
+  }
+  bool on_frame(ByteView /*frame*/) override { return false; }
+  void on_frames_end() override {}
+  void on_peer_state(NodeId /*peer*/, bool /*connected*/) override {}
+  void on_peer_gone(NodeId /*peer*/) override {}
+  pbft::Frame on_link_key_frame(NodeId /*peer*/, ByteView /*frame*/) override { return nullptr; }
+  pbft::KeyAnswer on_accepted_key_frame(pbft::ConnectionTag /*tag*/, ByteView frame) override {
+    return {std::make_shared<const Bytes>(frame.begin(), frame.end()), false};
+  }
+  void on_accepted_closed(pbft::ConnectionTag /*tag*/) override {}
+  void on_accepted_insecure(const std::string& /*reason*/) override { ++refused; }
+
+  int refused = 0;
+  pbft::ReplicaTransport transport;
+};
+
+}  // namespace
+
+TEST_CASE("An agent that refuses the sketcher's key is logged once, and never as connected") {
+  const prophecy::test::CapturedLog captured;
+  const bool is_stranger = GENERATE(true, false);
+  const auto agent_keys = pbft::generate_private_keys();
+  const auto own_keys = pbft::generate_private_keys();
+  const auto shown_keys = is_stranger ? pbft::generate_private_keys() : own_keys;
+  REQUIRE((agent_keys && own_keys && shown_keys));
+  const std::vector<pbft::Member> members{{0, *pbft::public_keys_of(*agent_keys)},
+                                          {1024, *pbft::public_keys_of(*own_keys)}};
+  World world;
+  Agent agent(world.io, *pbft::LinkTls::make(0, *agent_keys, members));
+  Logger log{"test", {LogLevel::info, LogFormat::text}};
+  PbftGroupSettings settings;
+  settings.client.session_count = 1;
+  settings.agents.push_back(agent.transport.local_address());
+  for (NodeId id = 1; id < 4; ++id)
+    settings.agents.push_back({"127.0.0.1", 1});
+  settings.links = *pbft::LinkTls::make(1024, *shown_keys, members);
+  PbftGroup group(world.io, settings, pbft::test::ring(kFirstClientId), world.timeouts, world, log);
+  group.start();
+  if (is_stranger) {
+    REQUIRE(run_until(world.io, [&] { return agent.refused >= 5; }));
+    CHECK(captured.lines_with("agent-link-refused replica=0") == 1);
+    CHECK(captured.lines_with("agent-connected") == 0);
+    CHECK(captured.lines_with("agent-lost") == 0);
+  } else {
+    REQUIRE(run_until(world.io, [&] { return captured.lines_with("agent-connected") == 1; }));
+    CHECK(captured.lines_with("agent-link-refused") == 0);
+  }
 }

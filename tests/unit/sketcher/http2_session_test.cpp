@@ -1,8 +1,12 @@
 // HTTP/2 on one connection, in virtual time: what a session does with a client that is slow, or
 // takes nothing. The client's side is nghttp2's.
+#include <memory>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 #include "http2_session_world.hpp"
+#include "sketcher/core/admission/places.hpp"
 #include "sketcher/core/admission/shedding.hpp"
 
 namespace prophecy::sketcher {
@@ -88,6 +92,90 @@ TEST_CASE("HTTP/2: a connection that waits for a second rests, until something c
     world.client.reset();
     CHECK(world.client.over());
   }
+}
+
+namespace {
+
+// The connections of one worker. Each has had a request, and rests.
+struct RestingClients final : World {
+  struct One {
+    One(World& world, Http2Resources& http2) : client(world, http2) {}
+    void exchange() { session_test::exchange(peer, client); }
+
+    Peer peer;
+    Client<Http2Session> client;
+  };
+
+  explicit RestingClients(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      One& one = *all.emplace_back(std::make_unique<One>(*this, http2));
+      one.peer.get("/");
+      one.client.begin(one.peer.output());
+      one.exchange();
+      handler().answer("a");
+      one.exchange();
+    }
+    advance(seconds(1));
+  }
+  [[nodiscard]] std::size_t restored() const { return all.size() - http2.memory.packed(); }
+
+  Http2Resources http2{.limits = {}, .timeouts = timeouts_of};
+  std::vector<std::unique_ptr<One>> all;
+};
+
+}  // namespace
+
+TEST_CASE("HTTP/2: many connections that end at once are not restored at once") {
+  RestingClients world(100);
+  REQUIRE(world.restored() == 0);
+  const bool is_blocked = GENERATE(false, true);
+  for (auto& one : world.all)
+    one->client.socket_bytes = is_blocked ? 0 : 1 << 20;
+  SECTION("in a turn of the loop for each") {
+    SECTION("the worker's end") {
+      for (auto& one : world.all)
+        one->client.drain();
+    }
+    SECTION("their time is over") {
+      world.advance(seconds(59));
+    }
+    CHECK(world.restored() == 0);
+    for (auto& one : world.all) {
+      REQUIRE(one->client.turn());
+      REQUIRE(world.restored() == 0);
+      REQUIRE(one->client.finished == !is_blocked);
+    }
+    for (auto& one : world.all) {
+      one->client.socket_bytes = 1 << 20;
+      if (is_blocked) one->peer.receive(one->client.take(0));  // the kernel says so
+      one->exchange();
+      REQUIRE(world.restored() == 0);
+      REQUIRE(one->client.finished);
+      REQUIRE(one->peer.goodbye);
+    }
+  }
+  SECTION("others need their places") {
+    CHECK(end_idle({&world.timeouts_of.idle}, world.now, world.all.size()) == world.all.size());
+    CHECK(world.restored() == 0);
+    for (auto& one : world.all) {
+      REQUIRE(one->client.closed);
+      one->exchange();
+      REQUIRE(one->peer.goodbye == !is_blocked);
+    }
+  }
+}
+
+TEST_CASE("HTTP/2: a request that comes as its connection ends is not begun") {
+  RestingClients world(1);
+  RestingClients::One& one = *world.all.front();
+  one.client.drain();
+  const std::int32_t late = one.peer.get("/late");
+  one.client.send(one.peer.output());
+  one.exchange();
+  CHECK(one.peer.goodbye);
+  CHECK(one.client.finished);
+  CHECK(one.peer.answers[late].error == NGHTTP2_REFUSED_STREAM);
+  CHECK(world.handlers().size() == 1);
 }
 
 TEST_CASE("HTTP/2: a body that does not come is answered 408, and the connection goes on") {

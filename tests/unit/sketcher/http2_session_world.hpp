@@ -113,6 +113,22 @@ class Peer {
   nghttp2_session* session_ = nullptr;
 };
 
+// All that both sides have to say.
+inline void exchange(Peer& peer, Client<Http2Session>& client) {
+  for (bool more = true; more && !client.over();) {
+    more = client.turn();
+    if (const std::string sent = peer.output(); !sent.empty()) {
+      client.send(sent);
+      more = true;
+    }
+    if (const std::string taken = client.take_all(); !taken.empty()) {
+      peer.receive(taken);
+      more = true;
+    }
+  }
+  peer.receive(client.take_all());
+}
+
 struct Http2World final : World {
   explicit Http2World(bool shut = false, std::size_t socket_bytes = 1 << 20)
       : peer(shut), client(*this, http2, socket_bytes) {}
@@ -121,21 +137,7 @@ struct Http2World final : World {
     client.begin(peer.output());
     exchange();
   }
-  // All that both sides have to say.
-  void exchange() {
-    for (bool more = true; more && !client.over();) {
-      more = client.turn();
-      if (const std::string sent = peer.output(); !sent.empty()) {
-        client.send(sent);
-        more = true;
-      }
-      if (const std::string taken = client.take_all(); !taken.empty()) {
-        peer.receive(taken);
-        more = true;
-      }
-    }
-    peer.receive(client.take_all());
-  }
+  void exchange() { session_test::exchange(peer, client); }
   // As worker.cpp has it: the session's own time-outs call it again.
   void wait(Duration by) {
     advance(by);

@@ -220,12 +220,13 @@ class Echo final : public ReplicaTransport::Handler {
 
 // Replica 0.
 struct Server {
-  Server(boost::asio::io_context& io, std::shared_ptr<const LinkTls> tls) {
+  Server(boost::asio::io_context& io, std::shared_ptr<const LinkTls> tls)
+      : Server(io, settings_with(std::move(tls))) {}
+  Server(boost::asio::io_context& io, const TransportSettings& settings) {
     auto acceptor = listen_on(io, {"127.0.0.1", 0});
     REQUIRE(acceptor.has_value());
-    transport = std::make_unique<ReplicaTransport>(io, settings_with(std::move(tls)),
-                                                   ReplicaTransportParts{0, {{"127.0.0.1", 0}}},
-                                                   std::move(*acceptor), echo);
+    transport = std::make_unique<ReplicaTransport>(
+        io, settings, ReplicaTransportParts{0, {{"127.0.0.1", 0}}}, std::move(*acceptor), echo);
     echo.transport = transport.get();
     transport->start();
   }
@@ -243,8 +244,9 @@ struct Caller {
                          received.emplace_back(frame.begin(), frame.end());
                        },
                    .on_state = [this](NodeId, bool up) { (up ? ups : downs) += 1; },
-                   .on_insecure =
-                       [this](NodeId, const std::string& reason) { problems.push_back(reason); }}) {
+                   .on_insecure = [this](NodeId,
+                                         const std::string& reason) { problems.push_back(reason); },
+                   .on_open = [this](NodeId) { ++opens; }}) {
     transport.start();
   }
   ~Caller() { transport.stop(); }
@@ -253,6 +255,7 @@ struct Caller {
   std::vector<std::string> problems;
   int ups = 0;
   int downs = 0;
+  int opens = 0;
   ClientTransport transport;
 };
 
@@ -272,6 +275,7 @@ TEST_CASE("links: frames of any size pass through encrypted connections") {
   for (std::size_t i = 0; i < std::size(paddings); ++i)
     CHECK(caller.received[i] == *make_frame(kRequest, 1024, 0, paddings[i]));
   CHECK(caller.ups == 1);
+  CHECK(caller.opens == 1);
   CHECK(caller.transport.connected(0));
   CHECK(caller.transport.counters().frames_sent == 1 + std::size(paddings));
   CHECK(server.transport->counters().frames_received == 1 + std::size(paddings));
@@ -288,7 +292,7 @@ TEST_CASE("links: where one side alone encrypts, both say so") {
   caller.transport.send(0, make_frame(kTell, 1024, 0));
   // In plain text it is connected at first, and says something each time.
   REQUIRE(run_until(io, [&] {
-    if (!is_server_plain && caller.transport.connected(0) && caller.problems.empty())
+    if (!is_server_plain && caller.ups > caller.downs && caller.problems.empty())
       caller.transport.send(0, make_frame(kTell, 1024, 0));
     return !caller.problems.empty() && !server.echo.problems.empty();
   }));
@@ -297,6 +301,7 @@ TEST_CASE("links: where one side alone encrypts, both say so") {
   CHECK(caller.problems[0] == (is_server_plain ? plain : encrypted));
   CHECK(server.echo.problems[0] == (is_server_plain ? encrypted : plain));
   CHECK(caller.received.empty());
+  CHECK(caller.opens == 0);
   CHECK(server.transport->counters().closed_insecure > 0);
   CHECK(caller.transport.counters().closed_insecure > 0);
   if (is_server_plain) {
@@ -311,7 +316,13 @@ TEST_CASE("links: a stranger's key opens no connection") {
   Server server(io, keys.of(0));
   Caller caller(io, server.transport->local_address(), keys.stranger(1024));
   caller.transport.send(0, make_frame(kRequest, 1024, 0));
-  REQUIRE(run_until(io, [&] { return !server.echo.problems.empty() && !caller.problems.empty(); }));
+  // Each attempt ends in the same way: the link is never open.
+  REQUIRE(run_until(io, [&] {
+    CHECK_FALSE(caller.transport.connected(0));
+    return server.echo.problems.size() >= 3 && caller.problems.size() >= 3;
+  }));
+  CHECK(caller.opens == 0);
+  CHECK(caller.problems[2] == caller.problems[0]);
   CHECK(server.echo.problems[0] ==
         "127.0.0.1: its key is not one of another member of the group file");
   CHECK(server.transport->counters().frames_received == 0);
@@ -330,4 +341,55 @@ TEST_CASE("links: a side that does not shake hands is left after the time to con
       io, [&] { return caller.transport.counters().dropped_not_connected == 1; }, seconds(5)));
   CHECK(caller.ups == 0);
   CHECK_FALSE(caller.transport.connected(0));
+}
+
+namespace {
+
+// Connects, and says nothing.
+struct Silent {
+  Silent(boost::asio::io_context& io, const Endpoint& address) : socket(io) {
+    socket.connect(to_asio(address));
+  }
+  Socket socket;
+};
+
+}  // namespace
+
+TEST_CASE("links: a stranger that does not shake hands is closed after the time to connect") {
+  const Keys keys;
+  boost::asio::io_context io(1);
+  TransportSettings settings = settings_with(keys.of(0));
+  settings.connect_timeout = milliseconds(100);
+  settings.stall_timeout = milliseconds(400);  // a quarter of it: how often it is looked for
+  Server server(io, settings);
+  Caller caller(io, server.transport->local_address(), keys.of(1024));
+  const Silent silent(io, server.transport->local_address());
+  REQUIRE(run_until(io, [&] { return server.transport->inbound() == 2 && caller.ups == 1; }));
+  REQUIRE(run_until(io, [&] { return server.transport->inbound() == 1; }));
+  CHECK(server.transport->counters().closed_stalled == 1);
+  // A link that is secured may be silent.
+  run_for(io, milliseconds(300));
+  CHECK(server.transport->inbound() == 1);
+  CHECK(caller.downs == 0);
+}
+
+TEST_CASE("links: strangers that do not shake hands crowd out each other alone") {
+  const Keys keys;
+  boost::asio::io_context io(1);
+  TransportSettings settings = settings_with(keys.of(0));
+  settings.unproven_connections_max = 2;
+  Server server(io, settings);
+  Caller caller(io, server.transport->local_address(), keys.of(1024));
+  // A frame shows that the server is through with the handshake; it proves nothing.
+  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  REQUIRE(run_until(io, [&] { return server.transport->counters().frames_received == 1; }));
+  std::vector<std::unique_ptr<Silent>> strangers;
+  for (int i = 0; i < 10; ++i)
+    strangers.push_back(std::make_unique<Silent>(io, server.transport->local_address()));
+  REQUIRE(run_until(io, [&] { return server.transport->counters().closed_evicted == 9; }));
+  CHECK(server.transport->inbound() == 2);
+  caller.transport.send(0, make_frame(kTell, 1024, 0));
+  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
+  CHECK(caller.downs == 0);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "pbft/client/client.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "support.hpp"
+#include "support/captured_log.hpp"
 #include "support/scripted_origin.hpp"
 #include "tools/keys/keygen.hpp"
 
@@ -42,14 +44,18 @@ std::vector<Endpoint> free_addresses(std::size_t count) {
 }
 
 struct Group {
-  Group(boost::asio::io_context& loop, const std::function<std::string(NodeId)>& service)
+  Group(boost::asio::io_context& loop, const std::function<std::string(NodeId)>& service,
+        bool has_stranger = false)
       : io(loop) {
-    REQUIRE(tools::generate_group({folder.path() / "g", 1, free_addresses(4), 1}).has_value());
+    const auto addresses = free_addresses(4);
+    REQUIRE(
+        tools::generate_group({folder.path() / "g", 1, addresses, 1, has_stranger}).has_value());
+    if (has_stranger) make_stranger(addresses);
     for (NodeId id = 0; id < 4; ++id) {
-      std::ofstream(path(id)) << "[replica]\nid = " << id
-                              << "\ngroup = \"group.toml\"\nkey_file = \"replica-" << id
-                              << ".key\"\nadmin = \"replica-" << id
-                              << ".sock\"\n[storage]\nfolder = \"store-" << id
+      std::ofstream(path(id)) << "[replica]\nid = " << id << "\ngroup = \""
+                              << (has_stranger && id == 3 ? "group-3.toml" : "group.toml")
+                              << "\"\nkey_file = \"replica-" << id << ".key\"\nadmin = \"replica-"
+                              << id << ".sock\"\n[storage]\nfolder = \"store-" << id
                               << "\"\nsync = \"os\"\n[log]\nlevel = \"error\"\n[service]\n"
                               << service(id);
       REQUIRE(ReplicaStorage::init(*load_replica_identity(path(id))).has_value());
@@ -61,6 +67,29 @@ struct Group {
       stop(id);
   }
 
+  // Replica 3 has a key that its own group file alone lists.
+  void make_stranger(const std::vector<Endpoint>& addresses) {
+    const auto other = folder.path() / "other";
+    REQUIRE(tools::generate_group({other, 1, addresses, 1, true}).has_value());
+    std::filesystem::copy_file(other / "replica-3.key", folder.path() / "g" / "replica-3.key",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::string group = text_of(folder.path() / "g" / "group.toml");
+    const std::string others = text_of(other / "group.toml");
+    for (const std::string key : {"\npublic_key = ", "\npublic_signing_key = "}) {
+      const auto line = [&](const std::string& text) {
+        const std::size_t begin = text.find(key, text.find("\nid = 3\n"));
+        return std::pair(begin, text.find('\n', begin + 1) - begin);
+      };
+      const auto [begin, size] = line(group);
+      const auto [others_begin, others_size] = line(others);
+      group.replace(begin, size, others.substr(others_begin, others_size));
+    }
+    std::ofstream(folder.path() / "g" / "group-3.toml") << group;
+  }
+  static std::string text_of(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
   std::filesystem::path path(NodeId id) {
     return folder.path() / "g" / ("replica-" + std::to_string(id) + ".toml");
   }
@@ -282,4 +311,19 @@ TEST_CASE("The admin socket tells the status and refuses anything else") {
   CHECK(ask("nonsense").contains("error"));
   CHECK(ask("[]").contains("error"));
   CHECK(ask(R"({"command":["status"]})").contains("error"));
+}
+
+TEST_CASE("A link that is refused again and again is logged once, on both sides") {
+  const prophecy::test::CapturedLog captured;
+  boost::asio::io_context io(1);
+  Group group(io, null_service, true);
+  // Replica 3 is through with its handshakes before the others have seen its key.
+  REQUIRE(run_until(io, [&] {
+    CHECK(group.status(3)["peers"][0]["connected"] == false);
+    return group.status(3)["transport"]["closed_insecure"] >= 30 &&
+           group.status(0)["peers"][0]["connected"] == true;
+  }));
+  for (const std::string peer : {"0", "1", "2"})
+    CHECK(captured.lines_with("link-refused peer=" + peer) == 1);
+  CHECK(captured.lines_with("link-refused peer=3") == 3);
 }

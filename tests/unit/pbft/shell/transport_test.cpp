@@ -143,6 +143,19 @@ struct RawPeer {
   boost::asio::ip::tcp::socket socket;
 };
 
+// Replica 0, and the port at which its peer would listen.
+struct ReplicaZero {
+  ReplicaZero() { transport.start(); }
+
+  boost::asio::io_context io{1};
+  Result<Acceptor> own = listen_on(io, kAnyPort);
+  Result<Acceptor> others = listen_on(io, kAnyPort);
+  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
+                                           {"127.0.0.1", others->local_endpoint().port()}};
+  Echo echo;
+  ReplicaTransport transport{io, small_settings(), {0, addresses}, std::move(*own), echo};
+};
+
 }  // namespace
 
 TEST_CASE("A key message is answered on its connection, before anybody is known") {
@@ -258,9 +271,14 @@ TEST_CASE("A client comes back by itself when the replica does") {
   auto server = std::make_unique<Server>(io);
   const Endpoint address = server->transport->local_address();
   Caller caller(io, address);
+  REQUIRE(run_until(io, [&] { return caller.ups == 1; }));
+  // A replica that has said nothing yet may be none.
+  CHECK_FALSE(caller.transport.connected(0));
+  caller.transport.send(0, make_frame(kRequest, 1024, 0));
   REQUIRE(run_until(io, [&] { return caller.transport.connected(0); }));
   server.reset();
   REQUIRE(run_until(io, [&] { return !caller.transport.connected(0); }));
+  caller.received.clear();
   run_for(io, milliseconds(50));
   caller.transport.send(0, make_frame(kRequest, 1024, 1));
 
@@ -285,7 +303,7 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   zero.start();
   one->start();
   zero.send_to_replica(1, make_frame(kPrepare, 0, 0));
-  REQUIRE(run_until(io, [&] { return echo[1].frames == 1 && one->connected(0); }));
+  REQUIRE(run_until(io, [&] { return echo[1].frames == 1 && echo[1].peers[0]; }));
   CHECK(echo[1].last == *make_frame(kPrepare, 0, 0));
   CHECK(echo[0].peers[1]);
   one->stop();
@@ -293,16 +311,7 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   zero.stop();
 }
 
-TEST_CASE("No part is taken on a link that this replica has opened") {
-  boost::asio::io_context io(1);
-  auto own = listen_on(io, kAnyPort);
-  auto others = listen_on(io, kAnyPort);
-  REQUIRE((own.has_value() && others.has_value()));
-  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
-                                           {"127.0.0.1", others->local_endpoint().port()}};
-  Echo echo;
-  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
-  transport.start();
+TEST_CASE_METHOD(ReplicaZero, "No part is taken on a link that this replica has opened") {
   REQUIRE(run_until(io, [&] { return echo.ups == 1; }));
   Socket accepted(io);
   others->accept(accepted);
@@ -316,16 +325,8 @@ TEST_CASE("No part is taken on a link that this replica has opened") {
   transport.stop();
 }
 
-TEST_CASE("A peer is gone when its connection has ended and another is refused") {
-  boost::asio::io_context io(1);
-  auto own = listen_on(io, kAnyPort);
-  auto others = listen_on(io, kAnyPort);
-  REQUIRE((own.has_value() && others.has_value()));
-  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
-                                           {"127.0.0.1", others->local_endpoint().port()}};
-  Echo echo;
-  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
-  transport.start();
+TEST_CASE_METHOD(ReplicaZero,
+                 "A peer is gone when its connection has ended and another is refused") {
   const auto reset = [&] {
     Socket accepted(io);
     others->accept(accepted);

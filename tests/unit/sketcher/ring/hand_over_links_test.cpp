@@ -125,16 +125,23 @@ void give_names(const std::filesystem::path& folder, const std::string& name,
   BIO_free(file);
 }
 
-}  // namespace
+struct TwoMembers {
+  TwoMembers() {
+    a.links.set_members(view);
+    b.links.set_members(view);
+  }
 
-TEST_CASE("A member hands over while strangers hold connections that say nothing") {
   boost::asio::io_context loop;
   const Keys keys;
-  Node a(loop, keys, "a");
-  Node b(loop, keys, "b");
+  Node a{loop, keys, "a"};
+  Node b{loop, keys, "b"};
   const dht::View view = view_of({{"a", a.address}, {"b", b.address}});
-  a.links.set_members(view);
-  b.links.set_members(view);
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(TwoMembers,
+                 "A member hands over while strangers hold connections that say nothing") {
   std::vector<UniqueFd> strangers;
   strangers.reserve(300);
   for (int i = 0; i < 300; ++i)
@@ -196,14 +203,7 @@ TEST_CASE("A certificate with several members' names asks for nothing") {
   CHECK(a.asked.empty());
 }
 
-TEST_CASE("A member gives its report to a member that asks") {
-  boost::asio::io_context loop;
-  const Keys keys;
-  Node a(loop, keys, "a");
-  Node b(loop, keys, "b");
-  const dht::View view = view_of({{"a", a.address}, {"b", b.address}});
-  a.links.set_members(view);
-  b.links.set_members(view);
+TEST_CASE_METHOD(TwoMembers, "A member gives its report to a member that asks") {
   CHECK(b.links.ask_report("a", {.token = 3}));
   REQUIRE(run_until(loop, [&] { return !b.parts.empty(); }));
   CHECK(b.parts == std::vector<std::string>{"a: hello"});

@@ -176,25 +176,73 @@ TEST_CASE("members' reports: parts that do not fit together end the report") {
   CHECK_FALSE(asks.take_message().has_value());
 }
 
-TEST_CASE("members' reports: another member cannot keep us busy") {
-  Members members({"a"});
-  MemberReports& gives = members.reports.at("a");
-  const auto ask = [&](std::uint64_t token, std::uint32_t offset = 0) {
-    gives.on_message({"b", ReportAsk{.token = token, .offset = offset}}, members.now);
+namespace {
+
+// What "a" answers.
+struct Giver {
+  ReportPart::Status ask(const std::string& member, std::uint64_t token, std::uint32_t offset = 0) {
+    gives.on_message({member, ReportAsk{.token = token, .offset = offset}}, members.now);
     const auto answer = gives.take_message();
     REQUIRE(answer.has_value());
+    CHECK(answer->member == member);
     return std::get<ReportPart>(answer->content).status;
-  };
-  for (std::uint64_t token = 0; token < 100; ++token) {
-    const bool has_room = token < MemberReports::kGivenMax;
-    CHECK(ask(token) == (has_room ? ReportPart::Status::part : ReportPart::Status::busy));
   }
-  CHECK(members.made["a"] == MemberReports::kGivenMax);
-  // Beyond its end, and of a report that is gone.
-  CHECK(ask(0, 1000) == ReportPart::Status::busy);
-  members.pass(MemberReports::kGivenTime);
-  CHECK(ask(0, 5) == ReportPart::Status::busy);
-  CHECK(ask(200) == ReportPart::Status::part);
+  int made() { return members.made["a"]; }
+
+  Members members{{"a"}, 2 * dht::kReportPartMax};
+  MemberReports& gives = members.reports.at("a");
+};
+
+}  // namespace
+
+TEST_CASE("members' reports: all members may ask at once, and none takes another one's place") {
+  Giver giver;
+  for (std::uint64_t token = 0; token < 100; ++token)
+    CHECK(giver.ask("greedy", token) == ReportPart::Status::part);
+  for (std::size_t i = 0; i < dht::kMembersMax; ++i)
+    CHECK(giver.ask("member " + std::to_string(i), 1) == ReportPart::Status::part);
+  for (std::size_t i = 0; i < dht::kMembersMax; ++i)
+    CHECK(giver.ask("member " + std::to_string(i), 1, dht::kReportPartMax) ==
+          ReportPart::Status::part);
+  CHECK(giver.made() == 100 + static_cast<int>(dht::kMembersMax));
+}
+
+TEST_CASE("members' reports: a member's newest ones are kept for it") {
+  Giver giver;
+  for (std::uint64_t token = 0; token < 3; ++token)
+    CHECK(giver.ask("b", token) == ReportPart::Status::part);
+  CHECK(giver.ask("b", 0, dht::kReportPartMax) == ReportPart::Status::busy);
+  CHECK(giver.ask("b", 1, dht::kReportPartMax) == ReportPart::Status::part);
+  CHECK(giver.ask("b", 2, dht::kReportPartMax) == ReportPart::Status::part);
+  CHECK(giver.made() == 3);
+}
+
+TEST_CASE("members' reports: one that has been given is not kept for long") {
+  Giver giver;
+  CHECK(giver.ask("b", 1) == ReportPart::Status::part);
+  CHECK(giver.gives.deadline() == giver.members.now + MemberReports::kGivenTime);
+  // Beyond its end.
+  CHECK(giver.ask("b", 1, 3 * dht::kReportPartMax) == ReportPart::Status::busy);
+  CHECK(giver.gives.deadline() == giver.members.now + MemberReports::kGivenTime);
+  CHECK(giver.ask("b", 1, dht::kReportPartMax) == ReportPart::Status::part);
+  CHECK(giver.ask("b", 1, 2 * dht::kReportPartMax) == ReportPart::Status::part);
+  CHECK(giver.gives.deadline() == giver.members.now + MemberReports::kGivenWholeTime);
+  // The last part may be lost, and is asked for again.
+  giver.members.pass(MemberReports::kAskAgain);
+  CHECK(giver.ask("b", 1, 2 * dht::kReportPartMax) == ReportPart::Status::part);
+  giver.members.pass(MemberReports::kAskAgain);
+  CHECK(giver.gives.deadline() == TimePoint::max());
+  CHECK(giver.ask("b", 1, dht::kReportPartMax) == ReportPart::Status::busy);
+  CHECK(giver.made() == 1);
+}
+
+TEST_CASE("members' reports: one that is never fetched to its end is forgotten") {
+  Giver giver;
+  CHECK(giver.ask("b", 1) == ReportPart::Status::part);
+  giver.members.pass(MemberReports::kGivenTime);
+  CHECK(giver.gives.deadline() == TimePoint::max());
+  CHECK(giver.ask("b", 1, dht::kReportPartMax) == ReportPart::Status::busy);
+  CHECK(giver.ask("b", 2) == ReportPart::Status::part);
 }
 
 TEST_CASE("members' reports: rounds are bounded, and forgotten") {
