@@ -10,8 +10,8 @@ constexpr std::uint64_t kPassedOverBatches = 32;
 // A request that had waited here before the primary was sent it is late sooner than others: but for
 // the way to the primary and through agreement, nothing is left to wait for.
 constexpr Duration kLateAlready = milliseconds(20);
-// So many checkpoints at least, and one for each client that waits, a fair primary may need to
-// serve each of them once where large bodies fill the log.
+// A fair primary may need one checkpoint for each client that waits, where their bodies fill the
+// log. Where few wait, so many times do no harm.
 constexpr std::size_t kHeldUpsMin = 16;
 
 void take_earlier(std::optional<TimePoint>& earliest, TimePoint time) {
@@ -69,6 +69,7 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   line.ordered = std::max(ordered, first.ordered);
   line.due_at = line.since;
   line.held_ups = 0;
+  line.rivals = 0;
 }
 
 Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered) {
@@ -159,6 +160,7 @@ void Patience::restart(TimePoint now, std::uint64_t ordered) {
   for (auto& [client, line] : lines_) {
     restart(line, now, ordered);
     line.held_ups = 0;
+    line.rivals = 0;
   }
 }
 
@@ -189,12 +191,12 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
     if (excuse_ == Excuse::behind) line.ordered += ordered - std::min(ordered, ordered_then_);
   }
   if (why == Excuse::held_up && excuse_ != Excuse::held_up) {
-    const std::size_t most = std::max(kHeldUpsMin, lines_.size());
     for (auto& [client, line] : lines_) {
-      if (line.held_ups < most) {
-        ++line.held_ups;
-        restart(line, now, ordered);
-      }
+      // Clients that have been served since may have come before this one.
+      line.rivals = std::max(line.rivals, lines_.size());
+      if (line.held_ups >= std::max(kHeldUpsMin, line.rivals)) continue;
+      ++line.held_ups;
+      restart(line, now, ordered);
     }
   }
   excuse_ = why;

@@ -1,4 +1,6 @@
 // A primary that may propose nothing before a checkpoint is stable, and one that makes use of that.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "pbft/core/ordering/patience.hpp"
@@ -28,7 +30,16 @@ struct Waiting {
     const Frame frame = request(1);
     patience.note(*decode_request(*frame, kReplicas), *frame, TimePoint{}, 0);
   }
-  // Milliseconds for which it counts as having waited.
+  // So many more clients wait.
+  void join(std::uint32_t many) {
+    const Frame frame = request(1);
+    RequestMessage message = *decode_request(*frame, kReplicas);
+    for (std::uint32_t i = 0; i < many; ++i) {
+      ++message.client;
+      patience.note(message, *frame, TimePoint{}, 0);
+    }
+  }
+  // Milliseconds for which one counts as having waited.
   std::int64_t waited(std::int64_t now_ms, Patience::Excuse excuse) {
     const TimePoint now = TimePoint{} + milliseconds(now_ms);
     patience.excuse(excuse, now, 0);
@@ -45,6 +56,10 @@ struct Waiting {
 
 TEST_CASE("Time in which a log is full does not count, and other time adds up in the end") {
   Waiting request;
+  const std::uint32_t others = GENERATE(0u, 15u, 24u);
+  request.join(others);
+  // A fair primary may serve one client alone with each log.
+  const int most = std::max(16, static_cast<int>(others) + 1);
   std::int64_t now = 0;
   const auto fill_the_log = [&] {
     CHECK(request.waited(now, Patience::Excuse::held_up) == 0);
@@ -55,14 +70,30 @@ TEST_CASE("Time in which a log is full does not count, and other time adds up in
     CHECK(request.waited(now, Patience::Excuse::none) == before + 100);
     return before + 100;
   };
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < most; ++i)
     CHECK(fill_the_log() == 100);
   for (int i = 2; i < 10; ++i)
     CHECK(fill_the_log() == 100 * i);
   // For another primary, all begin anew.
   request.patience.restart(TimePoint{} + milliseconds(now), 0);
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < most; ++i)
     CHECK(fill_the_log() == 100);
+}
+
+TEST_CASE("Clients that are served while the log is full again and again take nobody's time") {
+  constexpr std::uint32_t kOthers = 60;
+  Waiting request;
+  request.join(kOthers);
+  std::int64_t now = 0;
+  std::int64_t longest = 0;
+  // One of them with each log, and the one that waited first is the last.
+  for (std::uint32_t i = kOthers; i > 0; --i) {
+    (void)request.waited(now += 100, Patience::Excuse::held_up);
+    request.clients.session(kClient + i, 0).last_timestamp = 1;
+    longest = std::max(longest, request.waited(now += 100, Patience::Excuse::none));
+    longest = std::max(longest, request.waited(now += 100, Patience::Excuse::none));
+  }
+  CHECK(longest == 100);
 }
 
 TEST_CASE("A primary that fills its log at once each time cannot leave a client out for ever") {
