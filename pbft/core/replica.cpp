@@ -174,9 +174,8 @@ bool Replica::Machine::take_next(ReplicaActions& out) {
   Slot* slot = log.find(context.progress.last_ordered + 1);
   if (!recovery.has_base() || slot == nullptr) return false;
   held.expect(*slot);
-  const std::uint64_t sequence = slot->sequence;
   if (!execution.take(*slot, out)) return false;
-  held.note_ordered(sequence);
+  held.note_ordered(*slot);
   return true;
 }
 
@@ -410,6 +409,11 @@ TimePoint Replica::next_timer() const {
 const ReplicaCounters& Replica::counters() const {
   return machine_->context.counters;
 }
+
+std::uint64_t Replica::looks() const {
+  return machine_->context.looks;
+}
+
 ReplicaState Replica::state() const {
   return machine_->context.state;
 }

@@ -387,6 +387,7 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
 }
 
 void Bodies::take_part(Body& body, const Digest& digest, ByteView part) {
+  ++context_.looks;
   const bool is_node = body.wanted_nodes_.contains(digest);
   if (body.asked_.erase(digest) == 0) std::erase(body.to_ask_, digest);
   const TimePoint progressed_at = body.progressed_at_;
@@ -418,11 +419,13 @@ void Bodies::take_part(Body& body, const Digest& digest, ByteView part) {
 
 // Those of other bodies come first that have waited for longer. Once in an event.
 void Bodies::go_on_looking() {
-  const std::map<std::uint64_t, Body*> looking = looking_;
-  for (const auto& [number, body] : looking) {
-    if (looked_at_bytes_ >= kLookedAtBytesMax) break;
+  auto next = looking_.begin();
+  while (next != looking_.end() && looked_at_bytes_ < kLookedAtBytesMax) {
+    ++context_.looks;
+    const auto [number, body] = *next;
     look_for_leaves(*body);
     look_again(*body);
+    next = looking_.upper_bound(number);
   }
   looked_at_bytes_ = 0;
 }
@@ -445,6 +448,7 @@ void Bodies::advance(ReplicaActions& out) {
 }
 
 void Bodies::ask_and_arm(Body& body, ReplicaActions& out) {
+  ++context_.looks;
   ask(body, out);
   TimePoint at = std::min(body.stalled_at_, body.turn_ends_at_);
   if (body.ask_from_ > context_.now) at = std::min(at, body.ask_from_);

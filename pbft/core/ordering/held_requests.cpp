@@ -117,8 +117,8 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
                                          bool asks) {
   const Key key(request.client, request.session);
   OfSession& session = sessions_[key];
-  // Also what finds no place here is forgotten then.
-  if (!session.whole && !session.coming) arm(key, context_.now + kGivenUpAfter);
+  // A session in which nothing finds a place is forgotten then.
+  arm(key, context_.now + kGivenUpAfter);
   const Name name{request.timestamp, digest};
   if (forwarder) note_forwarded(session, *forwarder, name);
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
@@ -158,13 +158,13 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   count(request.client, request.body->size);
   by_body_.emplace(*request.body, key);
   session.coming = std::move(fresh);
-  expected_in_ = 0;
   settle(key, session);
   arm_to_give_up(key, session);
   return Outcome::held;
 }
 
 void HeldRequests::settle(const Key& key, OfSession& session) {
+  ++context_.looks;
   const std::uint64_t ordered = clients_.session(key.first, key.second).ordered_timestamp();
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
     if (*held && (*held)->timestamp <= ordered) drop(key, *held);
@@ -265,24 +265,29 @@ std::vector<HeldRequests::Key> HeldRequests::take_due() {
   return due;
 }
 
+// A batch may be executed once it is prepared, and is ordered later on.
 void HeldRequests::expect(const Slot& slot) {
-  const bool is_next = slot.phase == SlotPhase::committed && slot.execution == SlotExecution::none;
-  if (!is_next || std::exchange(expected_in_, slot.sequence) == slot.sequence) return;
+  const bool is_next = (slot.phase == SlotPhase::prepared || slot.phase == SlotPhase::committed) &&
+                       slot.execution == SlotExecution::none;
+  if (!is_next || (expected_in_ == slot.sequence && expected_batch_ == slot.batch)) return;
   expected_.clear();
-  for (const BatchRequest& request : slot.requests) {
-    const Key key(request.client, request.session);
-    if (sessions_.contains(key)) expected_.push_back(key);
-  }
+  // Its requests are not known: it was executed before, and undone.
+  const bool is_known = !slot.requests.empty() || slot.pre_prepare == nullptr;
+  expected_in_ = is_known ? slot.sequence : 0;
+  expected_batch_ = slot.batch;
+  for (const BatchRequest& request : slot.requests)
+    expected_.emplace_back(request.client, request.session);
 }
 
-// What is executed ahead, and what a state brings, is found by looking at all.
-void HeldRequests::note_ordered(std::uint64_t sequence) {
-  const bool is_expected = sequence == std::exchange(expected_in_, 0);
-  if (!is_expected || sequence != ordered_then_ + 1 || sequence != context_.progress.last_ordered) {
-    return;
-  }
+// What a state brings is found by looking at all.
+void HeldRequests::note_ordered(const Slot& slot) {
+  const std::uint64_t sequence = slot.sequence;
+  if (context_.progress.last_ordered != sequence) return;  // it is executed ahead
+  const bool is_expected =
+      std::exchange(expected_in_, 0) == sequence && expected_batch_ == slot.batch;
+  if (!is_expected || sequence != ordered_then_ + 1) return;
   ordered_then_ = sequence;
-  let_go_.insert(let_go_.end(), expected_.begin(), expected_.end());
+  if (!sessions_.empty()) let_go_.insert(let_go_.end(), expected_.begin(), expected_.end());
 }
 
 }  // namespace prophecy::pbft

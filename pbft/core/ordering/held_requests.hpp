@@ -83,9 +83,9 @@ class HeldRequests {
     return timers_.empty() ? TimePoint::max() : timers_.begin()->first;
   }
 
-  // Before and after the next batch is ordered: what it lets go.
+  // Before and after the next batch is taken to be executed: what it lets go once it is ordered.
   void expect(const Slot& slot);
-  void note_ordered(std::uint64_t sequence);
+  void note_ordered(const Slot& slot);
   [[nodiscard]] std::vector<Key> take_let_go() { return std::exchange(let_go_, {}); }
   // All are to be looked at: more was ordered since, or another view is asked for.
   [[nodiscard]] bool concerns_all() const {
@@ -141,9 +141,10 @@ class HeldRequests {
   std::multiset<std::pair<BodyName, Key>> by_body_;
   std::set<std::pair<TimePoint, Key>> timers_;
   std::map<Key, TimePoint> armed_at_;
-  std::uint64_t expected_in_ = 0;  // the batch that is ordered next, or none
-  std::vector<Key> expected_;      // sessions that it may let go
-  std::vector<Key> let_go_;        // those of batches that were ordered since
+  std::uint64_t expected_in_ = 0;  // the number that is ordered next, or none
+  Digest expected_batch_{};
+  std::vector<Key> expected_;  // its sessions
+  std::vector<Key> let_go_;    // those of batches that were ordered since
 };
 
 }  // namespace prophecy::pbft
