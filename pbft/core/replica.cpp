@@ -170,12 +170,21 @@ void Replica::Machine::propose(ReplicaActions& out) {
   }
 }
 
+bool Replica::Machine::take_next(ReplicaActions& out) {
+  Slot* slot = log.find(context.progress.last_ordered + 1);
+  if (!recovery.has_base() || slot == nullptr) return false;
+  held.expect(*slot);
+  if (!execution.take(*slot, out)) return false;
+  held.note_ordered(*slot);
+  return true;
+}
+
 void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
-    if (bodies.take_settled()) {
+    if (const std::vector<BodyName> settled = bodies.take_settled(); !settled.empty()) {
       agreement.on_bodies(out);
-      intake.on_bodies(out);
+      intake.on_settled(settled, out);
     }
     if (view_changer.take_entered()) {
       context.elsewhere = view_changer.elsewhere();
@@ -183,13 +192,10 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       intake.on_new_view(out);
     }
     if (recovery.take_replaced()) progress = true;
-    for (Slot* slot = log.find(context.progress.last_ordered + 1);
-         recovery.has_base() && slot != nullptr && execution.take(*slot, out);
-         slot = log.find(context.progress.last_ordered + 1)) {
+    while (take_next(out))
       progress = true;
-    }
     progress = execution.advance(out) || progress;
-    if (held.may_let_go()) intake.on_bodies(out);
+    intake.on_ordered(out);
     context.journal.stable(checkpoints, out);
     if (checkpoints.diverged()) context.state = ReplicaState::diverged;
     rejoin.advance(out);
@@ -403,6 +409,11 @@ TimePoint Replica::next_timer() const {
 const ReplicaCounters& Replica::counters() const {
   return machine_->context.counters;
 }
+
+std::uint64_t Replica::looks() const {
+  return machine_->context.looks;
+}
+
 ReplicaState Replica::state() const {
   return machine_->context.state;
 }

@@ -82,6 +82,9 @@ class Replica {
   [[nodiscard]] TimePoint next_timer() const;
 
   [[nodiscard]] const ReplicaCounters& counters() const;
+  // How often it has looked at a missing body, or at a session that holds a request by digest. For
+  // tests of what an event costs.
+  [[nodiscard]] std::uint64_t looks() const;
   // For a look after every event; the whole status is for people.
   [[nodiscard]] ReplicaState state() const;
   [[nodiscard]] RecoveryState recovery() const;

@@ -1,25 +1,39 @@
 #include "pbft/transport/outgoing_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/frame_header.hpp"
 
 namespace prophecy::pbft {
+
+std::deque<OutgoingQueue::Entry>::iterator OutgoingQueue::unsent() {
+  return entries_.begin() + (front_sent_ > 0 ? 1 : 0);
+}
+
+std::deque<OutgoingQueue::Entry>::iterator OutgoingQueue::behind_keys() {
+  return std::find_if(unsent(), entries_.end(), [](const Entry& entry) { return !entry.is_key; });
+}
 
 std::size_t OutgoingQueue::push(Frame frame) {
   const auto size = static_cast<std::uint32_t>(frame->size());
   Entry entry{{static_cast<std::uint8_t>(size), static_cast<std::uint8_t>(size >> 8),
                static_cast<std::uint8_t>(size >> 16), static_cast<std::uint8_t>(size >> 24)},
-              std::move(frame)};
+              std::move(frame),
+              false};
+  const auto header = peek_header(*entry.frame);
+  entry.is_key = header && is_key_message(header->type);
   bytes_ += size_of(entry);
-  entries_.push_back(std::move(entry));
+  entries_.insert(entry.is_key ? behind_keys() : entries_.end(), std::move(entry));
 
   std::size_t dropped = 0;
   while (bytes_ > bytes_max_ || entries_.size() > frames_max_) {
-    const std::size_t oldest = front_sent_ > 0 ? 1 : 0;
-    if (oldest >= entries_.size()) break;
-    bytes_ -= size_of(entries_[oldest]);
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(oldest));
+    auto oldest = behind_keys();
+    if (oldest == entries_.end()) oldest = unsent();
+    if (oldest == entries_.end()) break;
+    bytes_ -= size_of(*oldest);
+    entries_.erase(oldest);
     ++dropped;
   }
   return dropped;

@@ -2,6 +2,9 @@
 // for all replicas exists once. Bounded in bytes and in number; the oldest gives way, except one
 // whose first bytes are on the wire already.
 //
+// Key messages go before all others, in their own order, and give way last: the other side can use
+// nothing behind a key that it does not have, and asks for it again and again.
+//
 // Not thread-safe; no I/O.
 #pragma once
 
@@ -41,10 +44,15 @@ class OutgoingQueue {
   struct Entry {
     std::array<std::uint8_t, kPrefixSize> prefix;
     Frame frame;
+    bool is_key;
   };
   [[nodiscard]] static std::size_t size_of(const Entry& entry) {
     return kPrefixSize + entry.frame->size();
   }
+
+  // The first of which nothing is on the wire yet; and the first of those that is no key message.
+  [[nodiscard]] std::deque<Entry>::iterator unsent();
+  [[nodiscard]] std::deque<Entry>::iterator behind_keys();
 
   std::size_t bytes_max_;
   std::size_t frames_max_;

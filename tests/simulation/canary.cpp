@@ -48,6 +48,7 @@ std::string_view to_string(Canary canary) {
                                                                      "hoards",
                                                                      "hashes_garbage",
                                                                      "chatters",
+                                                                     "looks_at_all",
                                                                      "serves_last"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
@@ -76,6 +77,8 @@ std::string_view finding_of(Canary canary) {
       return "the bound hashed-bytes-per-step";
     case Canary::chatters:
       return "the bound bytes-per-second";
+    case Canary::looks_at_all:
+      return "the bound looks-per-second";
     case Canary::repeats_replies:
       return "the bound replies-per";
     case Canary::pays_for_strangers:

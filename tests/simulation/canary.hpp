@@ -54,6 +54,7 @@ enum class Canary : std::uint8_t {
   hoards,              // a little of each frame is kept for ever
   hashes_garbage,      // what strangers send is hashed again and again
   chatters,            // each frame is passed on to everybody
+  looks_at_all,        // bodies that are missing, with each frame
   serves_last,         // the correct clients: a primary hears their requests after others'
   count_,
 };

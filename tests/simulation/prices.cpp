@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "pbft/core/state/payments.hpp"
 #include "pbft/wire/decode.hpp"
@@ -28,6 +29,7 @@ Prices::Prices(const Scenario& scenario, Checker& checker, NodeId replica)
 
 void Prices::forget() {
   replies_.clear();
+  looks_before_ = 0;
   least_early_ = least_late_ = UINT64_MAX;
   late_since_ = {};
 }
@@ -49,7 +51,8 @@ void Prices::begin_step(Cause cause) {
   ++steps_;
 }
 
-void Prices::end_step(const pbft::ReplicaActions& actions, TimePoint now, std::size_t first) {
+void Prices::end_step(const pbft::ReplicaActions& actions, std::uint64_t looks, TimePoint now,
+                      std::size_t first) {
   if (scenario_.bounds == nullptr) return;
   const MemoryUser nobody(0);
   const std::uint64_t checked = key_work().signatures_checked - before_.signatures_checked;
@@ -64,7 +67,9 @@ void Prices::end_step(const pbft::ReplicaActions& actions, TimePoint now, std::s
   }
   // Real keys hash besides.
   if (!scenario_.has_real_keys()) check(Price::hashed_bytes_per_step, hashed);
-  check_second(now, bytes, checked, hashed);
+  const std::uint64_t looked = looks - std::exchange(looks_before_, looks);
+  check(Price::looks_per_step, looked);
+  check_second(now, {now, bytes, checked, hashed, looked});
   check_memory(now);
   if (cause_ != Cause::stranger) return;
   if (now - strangers_since_ >= pbft::Payments::kInterval) {
@@ -92,14 +97,15 @@ std::uint64_t Prices::sent_bytes(const pbft::ReplicaActions& actions, std::size_
   return bytes;
 }
 
-void Prices::check_second(TimePoint now, std::uint64_t bytes, std::uint64_t signatures,
-                          std::uint64_t hashed) {
-  if (now - second_.since >= seconds(1)) second_ = Second{now, 0, 0, 0};
-  second_.bytes += bytes;
-  second_.signatures += signatures;
-  second_.hashed += hashed;
+void Prices::check_second(TimePoint now, const Second& cost) {
+  if (now - second_.since >= seconds(1)) second_ = Second{now};
+  second_.bytes += cost.bytes;
+  second_.signatures += cost.signatures;
+  second_.hashed += cost.hashed;
+  second_.looks += cost.looks;
   check(Price::bytes_per_second, second_.bytes);
   check(Price::signatures_per_second, second_.signatures);
+  check(Price::looks_per_second, second_.looks);
   if (!scenario_.has_real_keys()) check(Price::hashed_bytes_per_second, second_.hashed);
 }
 

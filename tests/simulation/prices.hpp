@@ -31,6 +31,8 @@ enum class Price : std::uint8_t {
   signatures_of_strangers,
   tags_per_step,
   hashed_bytes_per_step,
+  looks_per_step,
+  looks_per_second,
   bytes_per_second,
   signatures_per_second,
   hashed_bytes_per_second,
@@ -51,6 +53,8 @@ constexpr std::array<std::string_view, kPrices> kPriceNames{"part-bytes-per-step
                                                             "signatures-of-strangers",
                                                             "tags-per-step",
                                                             "hashed-bytes-per-step",
+                                                            "looks-per-step",
+                                                            "looks-per-second",
                                                             "bytes-per-second",
                                                             "signatures-per-second",
                                                             "hashed-bytes-per-second",
@@ -69,8 +73,9 @@ class Prices {
   void begin_step(Cause cause);
   // Of the step that has begun: who it was shows later.
   void set_cause(Cause cause) { cause_ = cause; }
-  // `first` of the frames to be sent that this step asked for.
-  void end_step(const pbft::ReplicaActions& actions, TimePoint now, std::size_t first = 0);
+  // `first` of the frames to be sent that this step asked for; `looks` as the replica counts them.
+  void end_step(const pbft::ReplicaActions& actions, std::uint64_t looks, TimePoint now,
+                std::size_t first = 0);
   // The process has ended, and remembers nothing.
   void forget();
   // While this replica's core is at work, what is allocated is its own.
@@ -92,13 +97,14 @@ class Prices {
     std::uint64_t bytes = 0;
     std::uint64_t signatures = 0;
     std::uint64_t hashed = 0;
+    std::uint64_t looks = 0;
   };
 
   void check(Price price, std::uint64_t number);
   [[nodiscard]] std::uint64_t sent_bytes(const pbft::ReplicaActions& actions, std::size_t first);
   void count_reply(const pbft::Outgoing& outgoing, TimePoint now);
-  void check_second(TimePoint now, std::uint64_t bytes, std::uint64_t signatures,
-                    std::uint64_t hashed);
+  // Of one step that has ended now.
+  void check_second(TimePoint now, const Second& cost);
   void check_memory(TimePoint now);
 
   const Scenario& scenario_;
@@ -108,6 +114,7 @@ class Prices {
   Cause cause_ = Cause::member;
   KeyWork before_{};
   std::uint64_t hashed_before_ = 0;
+  std::uint64_t looks_before_ = 0;
   std::uint64_t steps_ = 0;
   std::map<Asked, Replies> replies_;
   TimePoint strangers_since_{};

@@ -127,6 +127,13 @@ void Planner::plan_canary() {
       client.until = at(healed_at_ms_);
       break;
     }
+    case Canary::looks_at_all: {
+      Ingredient& client = add(IngredientKind::bad_client);
+      client.node = kFirstClientId + 3;
+      client.bad_client = BadClientKind::missing_bodies;
+      client.until = at(healed_at_ms_);
+      break;
+    }
     case Canary::pays_for_strangers:
       add_strangers(16, 1000, 0);
       break;

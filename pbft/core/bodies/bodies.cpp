@@ -65,7 +65,6 @@ BodyHandle Bodies::want(const BodyName& name, const BodySource& source) {
     begin(*body);
   }
   ask_also(*body, source);
-  changed_ = true;
   return body;
 }
 
@@ -96,7 +95,7 @@ void Bodies::ask_also(Body& body, const BodySource& source) {
   body.source_ = body.sources_.size() - 2;
   body.patience_ = kPatienceMin / 2;
   body.stalled_at_ = TimePoint::min();
-  body.owner_.changed_ = true;
+  body.owner_.touch(body);
 }
 
 void Bodies::ask_replicas(Body& body) {
@@ -109,14 +108,13 @@ void Bodies::ask_replicas(Body& body) {
   body.is_named_ = true;
   if (body.turn_ends_at_ != TimePoint::max() && is_client(body.source()->node))
     body.turn_ends_at_ = std::min(body.turn_ends_at_, context_.now + kClientTurnMax);
-  changed_ = true;
+  touch(body);
 }
 
 void Bodies::begin(Body& body) {
+  missing_.emplace(body.number_, &body);
   reset(body);
   body.progressed_at_ = context_.now;
-  missing_.push_back(&body);
-  changed_ = true;
   body.was_refused_ = false;
   look_here(body);
   look_again(body);
@@ -126,6 +124,41 @@ void Bodies::begin(Body& body) {
 // they. Not within finish(), which is reached out of loops over what is wanted.
 void Bodies::look_again(Body& body) {
   if (std::exchange(body.looks_again_, false)) look_here(body);
+}
+
+void Bodies::touch(Body& body) {
+  if (body.state_ == Body::State::missing) touched_.emplace(body.number_, &body);
+}
+
+void Bodies::leave(Body& body) {
+  missing_.erase(body.number_);
+  looking_.erase(body.number_);
+  touched_.erase(body.number_);
+  arm(body, TimePoint::max());
+  note_source(body);
+}
+
+void Bodies::arm(Body& body, TimePoint at) {
+  if (body.armed_at_ == at) return;
+  timers_.erase({body.armed_at_, body.number_});
+  body.armed_at_ = at;
+  if (at != TimePoint::max()) timers_.emplace(at, body.number_);
+}
+
+// Those that stay share the answers of a source that one has left anew.
+void Bodies::note_source(Body& body) {
+  const BodySource* source = missing_.contains(body.number_) ? body.source() : nullptr;
+  std::optional<NodeId> replica;
+  if (source != nullptr && !is_client(source->node)) replica = source->node;
+  const std::optional<NodeId> before = std::exchange(body.asked_of_, replica);
+  if (before == replica) return;
+  if (replica) asked_of_[*replica].emplace(body.number_, &body);
+  if (!before) return;
+  const std::size_t share = share_of(*before);
+  asked_of_[*before].erase(body.number_);
+  if (share_of(*before) == share) return;
+  for (const auto& [number, other] : asked_of_[*before])
+    touch(*other);
 }
 
 // To where nothing of it has been looked for.
@@ -147,6 +180,7 @@ void Bodies::reset(Body& body) {
   forget_wanted(body);
   body.wanted_ = {{body.name_.root, 1}};
   note_lacking(body, body.name_.root);
+  touch(body);
 }
 
 void Bodies::forget_wanted(Body& body) {
@@ -234,7 +268,12 @@ void Bodies::look_for_leaves(Body& body) {
     on_leaf(body, leaf, *here, true);
     if (body.state_ != Body::State::missing) return;
   }
-  changed_ = true;
+  if (body.to_look_for_.empty()) {
+    looking_.erase(body.number_);
+  } else {
+    looking_.emplace(body.number_, &body);
+  }
+  touch(body);
 }
 
 void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept) {
@@ -271,7 +310,6 @@ void Bodies::finish(Body& body) {
   storing_.push_back(&body);
   body.stored_by_ = ++stored_;
   to_store_.push_back({stored_, body.name_.root});
-  changed_ = true;
 }
 
 void Bodies::on_durable(std::uint64_t id, bool done) {
@@ -283,12 +321,11 @@ void Bodies::on_durable(std::uint64_t id, bool done) {
   if (done) return settle(body, Body::State::whole);
   parts_.unpin(body.name_.root);
   body.state_ = Body::State::missing;
-  missing_.push_back(&body);
+  missing_.emplace(body.number_, &body);
   try_again(body);
 }
 
 void Bodies::try_again(Body& body) {
-  changed_ = true;
   const std::vector<Digest> kept = std::exchange(body.kept_, {});
   for (const Digest& digest : kept)
     parts_.discard(digest);
@@ -311,9 +348,9 @@ void Bodies::settle(Body& body, Body::State state) {
   body.to_look_for_.clear();
   body.to_ask_.clear();
   body.asked_.clear();
-  std::erase(missing_, &body);
+  leave(body);
   if (state == Body::State::storing) return;
-  settled_ = true;
+  settled_.push_back(body.name_);
   if (state == Body::State::whole) ++context_.counters.bodies_fetched;
 }
 
@@ -331,9 +368,7 @@ void Bodies::forget(Body& body) {
   if (closed_) return;
   release_parts(body);
   forget_wanted(body);
-  // The bodies that are still missing share their sources' answers anew.
-  if (std::erase(missing_, &body) > 0) changed_ = true;
-  std::erase(touched_, &body);
+  leave(body);
   std::erase(storing_, &body);
   const auto known = known_.find(body.name_);
   if (known != known_.end() && known->second.expired()) known_.erase(known);
@@ -352,6 +387,7 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
 }
 
 void Bodies::take_part(Body& body, const Digest& digest, ByteView part) {
+  ++context_.looks;
   const bool is_node = body.wanted_nodes_.contains(digest);
   if (body.asked_.erase(digest) == 0) std::erase(body.to_ask_, digest);
   const TimePoint progressed_at = body.progressed_at_;
@@ -378,59 +414,54 @@ void Bodies::take_part(Body& body, const Digest& digest, ByteView part) {
     body.patience_ = patience;
     body.stalled_at_ = context_.now + patience;
   }
-  if (body.state_ == Body::State::missing) {
-    touched_.push_back(&body);
-  } else {
-    changed_ = true;
-  }
+  touch(body);
 }
 
 // Those of other bodies come first that have waited for longer. Once in an event.
 void Bodies::go_on_looking() {
-  const std::vector<Body*> missing = missing_;
-  for (Body* body : missing) {
-    if (looked_at_bytes_ >= kLookedAtBytesMax) break;
-    if (body->to_look_for_.empty()) continue;
+  auto next = looking_.begin();
+  while (next != looking_.end() && looked_at_bytes_ < kLookedAtBytesMax) {
+    ++context_.looks;
+    const auto [number, body] = *next;
     look_for_leaves(*body);
     look_again(*body);
+    next = looking_.upper_bound(number);
   }
   looked_at_bytes_ = 0;
 }
 
 void Bodies::advance(ReplicaActions& out) {
-  const std::vector<Body*> touched = std::exchange(touched_, {});
-  if (!changed_ && context_.now < next_timer_) {
-    for (Body* body : touched) {
-      if (body->state_ == Body::State::missing) ask_and_arm(*body, out);
-    }
-    return;
-  }
   go_on_looking();
-  changed_ = false;
-  // What has settled meanwhile is gone on with in an event of its own.
-  next_timer_ = settled_ ? context_.now : TimePoint::max();
   std::move(to_store_.begin(), to_store_.end(), std::back_inserter(out.durable_parts));
   to_store_.clear();
-  askers_.assign(context_.quorum.replicas, 0);
-  for (const Body* body : missing_) {
-    const BodySource* source = body->source();
-    if (source != nullptr && !is_client(source->node)) ++askers_[source->node];
+  while (!timers_.empty() && timers_.begin()->first <= context_.now) {
+    Body& body = *missing_.at(timers_.begin()->second);
+    arm(body, TimePoint::max());
+    touch(body);
   }
-  for (Body* body : missing_)
-    ask_and_arm(*body, out);
+  while (!touched_.empty())
+    ask_and_arm(*touched_.extract(touched_.begin()).mapped(), out);
+  // What has settled meanwhile is gone on with in an event of its own.
+  const bool goes_on = !settled_.empty() || !looking_.empty();
+  next_timer_ =
+      goes_on ? context_.now : (timers_.empty() ? TimePoint::max() : timers_.begin()->first);
 }
 
 void Bodies::ask_and_arm(Body& body, ReplicaActions& out) {
+  ++context_.looks;
   ask(body, out);
-  if (!body.to_look_for_.empty()) next_timer_ = context_.now;
-  next_timer_ = std::min({next_timer_, body.stalled_at_, body.turn_ends_at_});
-  if (body.ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body.ask_from_);
+  TimePoint at = std::min(body.stalled_at_, body.turn_ends_at_);
+  if (body.ask_from_ > context_.now) at = std::min(at, body.ask_from_);
+  arm(body, at);
+}
+
+std::size_t Bodies::share_of(NodeId replica) const {
+  const std::size_t askers = std::max<std::size_t>(asked_of_[replica].size(), 1);
+  return std::max<std::size_t>(kOnTheirWayMax / askers, 1);
 }
 
 std::size_t Bodies::on_their_way_max(const BodySource& source) const {
-  if (is_client(source.node)) return kOnTheirWayMax;
-  const std::size_t askers = std::max<std::size_t>(askers_[source.node], 1);
-  return std::max<std::size_t>(kOnTheirWayMax / askers, 1);
+  return is_client(source.node) ? kOnTheirWayMax : share_of(source.node);
 }
 
 void Bodies::begin_turn(Body& body, TimePoint now) {
@@ -473,6 +504,7 @@ void Bodies::change_source(Body& body) const {
 void Bodies::ask(Body& body, ReplicaActions& out) {
   if (body.sources_.empty()) return;
   change_source(body);
+  note_source(body);
   const BodySource& source = *body.source();
   const std::size_t most = on_their_way_max(source);
   if (body.to_ask_.empty() || body.asked_.size() >= most || context_.now < body.ask_from_) return;

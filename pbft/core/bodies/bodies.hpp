@@ -87,7 +87,9 @@ class Body {
   std::deque<Digest> to_look_for_;  // leaves: what is not here is to be asked for
   std::deque<Digest> to_ask_;
   std::set<Digest> asked_;
-  TimePoint stalled_at_{};  // if nothing has come by then
+  TimePoint stalled_at_{};                 // if nothing has come by then
+  TimePoint armed_at_ = TimePoint::max();  // when it is looked at next
+  std::optional<NodeId> asked_of_;         // the replica that it counts for, if it is asked of one
   Duration patience_{};
   TimePoint turn_ends_at_{};         // the source's, if it has brought too little by then
   std::uint64_t turn_bytes_ = 0;     // that have come in it
@@ -103,7 +105,8 @@ class Body {
 
 class Bodies {
  public:
-  Bodies(Context& context, PartStore& parts) : context_(context), parts_(parts) {}
+  Bodies(Context& context, PartStore& parts)
+      : context_(context), parts_(parts), asked_of_(context.quorum.replicas) {}
 
   // Begins to fetch what is not here.
   [[nodiscard]] BodyHandle want(const BodyName& name, const BodySource& source);
@@ -126,8 +129,8 @@ class Bodies {
   // Asks for what is missing, and for what is to be on the disk. After every event.
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
-  // True once after a body has become whole, or broken.
-  [[nodiscard]] bool take_settled() { return std::exchange(settled_, false); }
+  // Those that have become whole, or broken, since the last call.
+  [[nodiscard]] std::vector<BodyName> take_settled() { return std::exchange(settled_, {}); }
 
   // The operation that a whole body is. Nothing when the disk has lost some of it: it is fetched
   // again. Its source may be read for as long as the handle is held.
@@ -138,6 +141,13 @@ class Bodies {
   friend class Body;
 
   void begin(Body& body);
+  // It is looked at in this event. An event costs what concerns the bodies that it is about,
+  // however many others are missing.
+  void touch(Body& body);
+  // It is not missing any more.
+  void leave(Body& body);
+  void arm(Body& body, TimePoint at);
+  void note_source(Body& body);
   void reset(Body& body);
   void forget_wanted(Body& body);
   void note_lacking(Body& body, const Digest& digest);
@@ -166,24 +176,28 @@ class Bodies {
   void change_source(Body& body) const;
   static void ask_next_source(Body& body);
   static void begin_turn(Body& body, TimePoint now);
+  [[nodiscard]] std::size_t share_of(NodeId replica) const;
   [[nodiscard]] std::size_t on_their_way_max(const BodySource& source) const;
   void forget(Body& body);
 
   Context& context_;
   PartStore& parts_;
   std::map<BodyName, std::weak_ptr<Body>> known_;
-  std::vector<Body*> missing_;
+  // By number, as are the next three.
+  std::map<std::uint64_t, Body*> missing_;
+  std::map<std::uint64_t, Body*> looking_;  // leaves are left to be looked for
+  std::map<std::uint64_t, Body*> touched_;
+  std::set<std::pair<TimePoint, std::uint64_t>> timers_;
   // By part, and the body's number: the bodies that lack it. Not hashed: clients choose the names.
   std::map<std::pair<Digest, std::uint64_t>, Body*> lacking_;
   std::uint64_t bodies_so_far_ = 0;
   std::vector<Body*> storing_;
   std::vector<DurableParts> to_store_;  // not asked for yet
   std::uint64_t stored_ = 0;            // requests to the disk so far
-  std::vector<std::uint32_t> askers_;   // by replica, how many bodies are asked of it
+  // By replica: the bodies that are asked of it.
+  std::vector<std::map<std::uint64_t, Body*>> asked_of_;
   bool closed_ = false;
-  bool settled_ = false;
-  bool changed_ = false;               // there may be something to ask for, of any body
-  std::vector<Body*> touched_;         // or of these: parts of them have come
+  std::vector<BodyName> settled_;
   std::uint64_t looked_at_bytes_ = 0;  // in this event
   TimePoint next_timer_ = TimePoint::max();
 };

@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kSpreadBytesPerSecond = std::uint64_t{8} << 20;
 // And so much later: a client that does not deliver is asked first, here and there.
 constexpr Duration kTurningToReplicas = milliseconds(500);
+// A request by digest for which the queue had no room, or whose place was taken, is tried again.
+constexpr Duration kQueuedAgainAfter = milliseconds(100);
 
 // All replicas are sent a request by digest at once; only when it is retransmitted does that say
 // that its client lacks the result.
@@ -202,7 +204,6 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
       if (HeldRequest* whole = held_.whole_of(request.client, request.session)) {
         go_on_with(*whole, out);
       }
-      next_timer_ = std::min(next_timer_, held_.timer_of(request.client, request.session));
       return;
     case HeldRequests::Outcome::stale:
       return context_.drop(DropReason::stale_timestamp);
@@ -214,14 +215,27 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
 }
 
 void Intake::on_bodies(ReplicaActions& out) {
-  next_timer_ = TimePoint::max();
   for (HeldRequest* held : held_.whole())
     go_on_with(*held, out);
-  next_timer_ = std::min(next_timer_, held_.next_timer());
+}
+
+void Intake::on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out) {
+  look_at(held_.sessions_of(bodies), out);
+}
+
+void Intake::on_ordered(ReplicaActions& out) {
+  look_at(held_.take_let_go(), out);
+  if (held_.concerns_all()) on_bodies(out);
 }
 
 void Intake::on_tick(ReplicaActions& out) {
-  if (context_.now >= next_timer_) on_bodies(out);
+  look_at(held_.take_due(), out);
+}
+
+void Intake::look_at(const std::vector<HeldRequests::Key>& sessions, ReplicaActions& out) {
+  for (const auto& [client, session] : sessions) {
+    if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
+  }
 }
 
 void Intake::pass_on_waiting(ReplicaActions& out) {
@@ -239,7 +253,7 @@ void Intake::pass_on_waiting(ReplicaActions& out) {
 }
 
 TimePoint Intake::next_timer() const {
-  return is_following() ? std::min(next_timer_, patience_.next_due()) : next_timer_;
+  return is_following() ? std::min(held_.next_timer(), patience_.next_due()) : held_.next_timer();
 }
 
 // That a backup passes it on tells all others that the body is there as well. The primary proposes
@@ -267,7 +281,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
     if (held.passed_on_in == context_.view) return;
     if (held.is_signed) {
       if (const TimePoint at = may_pass_on_at(held.client); at > context_.now) {
-        next_timer_ = std::min(next_timer_, at);
+        held_.arm({held.client, held.session}, at);
         return;
       }
     }
@@ -281,9 +295,16 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
     return;
   }
   const Session& session = clients_.session(held.client, held.session);
-  if (held.timestamp <= session.queued_timestamp) return;
+  if (held.timestamp <= session.queued_timestamp) {
+    const std::uint64_t voters = held.holders & ~context_.elsewhere;
+    if (voters == std::exchange(held.holders_queued, voters)) return;
+    return queue_.note_holders(held.client, held.session, held.timestamp, voters);
+  }
   if (holders < context_.quorum.holders || awaits_voters(held)) return spread(held, out);
-  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders & ~context_.elsewhere});
+  held.holders_queued = held.holders & ~context_.elsewhere;
+  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders_queued});
+  if (session.queued_timestamp < held.timestamp)
+    held_.arm({held.client, held.session}, context_.now + kQueuedAgainAfter);
 }
 
 // Replicas that have asked for a later view do not vote in this one: with them alone, a correct
@@ -297,7 +318,7 @@ bool Intake::awaits_voters(HeldRequest& held) {
   if (!held.enough_since) held.enough_since = context_.now;
   const TimePoint until = *held.enough_since + time_to_spread(held) / 2;
   if (context_.now >= until) return false;
-  next_timer_ = std::min(next_timer_, until);
+  held_.arm({held.client, held.session}, until);
   return true;
 }
 
@@ -323,7 +344,7 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
     }
     held.spread_at = context_.now + std::max(4 * pause, time_to_spread(held));
   }
-  next_timer_ = std::min(next_timer_, *held.spread_at);
+  held_.arm({held.client, held.session}, *held.spread_at);
 }
 
 void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
@@ -338,6 +359,7 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
     // Its client, or a backup, sends it again.
     Session& session = clients_.session(other.client, other.session);
     if (session.queued_timestamp == other.timestamp) session.queued_timestamp = 0;
+    held_.arm({other.client, other.session}, context_.now + kQueuedAgainAfter);
   }
   if (!is_queued) return context_.drop(DropReason::queue_full);
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;

@@ -31,9 +31,11 @@ class Intake {
   void on_forward(ByteView frame, TimePoint now, ReplicaActions& out);
   // A view has begun: what waits is the new primary's.
   void on_new_view(ReplicaActions& out);
-  // Goes on with requests by digest whose bodies have come. After bodies have settled, and at
-  // next_timer().
+  // Goes on with requests by digest whose bodies have come, and lets go of what is ordered.
   void on_bodies(ReplicaActions& out);
+  // After these have settled, and after a batch was ordered: what concerns their sessions alone.
+  void on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out);
+  void on_ordered(ReplicaActions& out);
   void on_tick(ReplicaActions& out);
   // Sends the primary what it is held to order: the first request of each client that this backup
   // has, signed, and again where the primary may have dropped it. After every event.
@@ -51,6 +53,7 @@ class Intake {
   bool handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);
   void hold(const RequestMessage& request, ByteView frame, const Digest& digest,
             std::optional<NodeId> forwarder, ReplicaActions& out);
+  void look_at(const std::vector<HeldRequests::Key>& sessions, ReplicaActions& out);
   void go_on_with(HeldRequest& held, ReplicaActions& out);
   void spread(HeldRequest& held, ReplicaActions& out);
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
@@ -75,7 +78,6 @@ class Intake {
   std::vector<RequestQueue::Displaced> displaced_;  // by the request that came last
   Allowance passed_on_;                             // signed requests, to other replicas
   std::map<NodeId, Allowance> passed_on_of_client_;
-  TimePoint next_timer_ = TimePoint::max();
 };
 
 }  // namespace prophecy::pbft

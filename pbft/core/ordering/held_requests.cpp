@@ -13,9 +13,9 @@ constexpr Duration kGivenUpAfter = seconds(5);
 // A primary that asks who holds a request is told so once in such a time.
 constexpr Duration kPassedOnAgainAfter = milliseconds(25);
 // Of one client, beside the bound in bytes: as many as fill that with bodies of 64 KiB, below which
-// requests carry their operations. Each body that is missing is looked at whenever one is
-// announced.
+// requests carry their operations; and of all clients, but that each of them has one.
 constexpr std::uint32_t kBodiesOfClientMax = 1024;
+constexpr std::uint32_t kBodiesMax = 2 * kBodiesOfClientMax;
 
 // Others say that they have it, and could hold it against a primary.
 std::uint32_t backers(const HeldRequest& request) {
@@ -58,6 +58,7 @@ bool HeldRequests::fits(NodeId client, std::uint64_t bytes, bool asks) {
   // Else two replicas that are full of different requests could never come to hold the same.
   const std::uint32_t share = asks ? 2 : 1;
   if (held.bodies >= share * kBodiesOfClientMax) return false;
+  if (held.bodies > 0 && bodies_held_ >= share * kBodiesMax) return false;
   if (is_large(bytes)) return held.large < share;
   return held.bytes == 0 || (!is_large((held.bytes + bytes) / share) &&
                              bytes_ + bytes <= share * context_.settings.queue_bytes_max);
@@ -65,6 +66,7 @@ bool HeldRequests::fits(NodeId client, std::uint64_t bytes, bool asks) {
 
 void HeldRequests::count(NodeId client, std::uint64_t bytes) {
   ++of_client_[client].bodies;
+  ++bodies_held_;
   if (is_large(bytes)) {
     ++of_client_[client].large;
   } else {
@@ -73,10 +75,13 @@ void HeldRequests::count(NodeId client, std::uint64_t bytes) {
   }
 }
 
-void HeldRequests::drop(NodeId client, std::optional<HeldRequest>& request) {
+void HeldRequests::drop(const Key& key, std::optional<HeldRequest>& request) {
   if (!request) return;
+  const NodeId client = key.first;
+  by_body_.erase(by_body_.find({request->body->name(), key}));
   const std::uint64_t bytes = request->body->name().size;
   --of_client_[client].bodies;
+  --bodies_held_;
   if (is_large(bytes)) {
     --of_client_[client].large;
   } else {
@@ -112,6 +117,8 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
                                          bool asks) {
   const Key key(request.client, request.session);
   OfSession& session = sessions_[key];
+  // A session in which nothing finds a place is forgotten then.
+  arm(key, context_.now + kGivenUpAfter);
   const Name name{request.timestamp, digest};
   if (forwarder) note_forwarded(session, *forwarder, name);
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
@@ -121,7 +128,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
       // before that what is signed.
       const bool yields = forwarder && !request.signature.empty() && (asks || !(*held)->is_signed);
       if (!yields) return Outcome::conflicting;
-      drop(request.client, *held);
+      drop(key, *held);
       continue;
     }
     join(**held, request, frame, forwarder, asks);
@@ -140,7 +147,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   if (is_older && !is_before(fresh, *session.whole)) return Outcome::stale;
   if (session.coming) {
     if (!is_before(fresh, *session.coming)) return Outcome::stale;
-    drop(request.client, session.coming);
+    drop(key, session.coming);
   }
   if (!fits(request.client, request.body->size, asks)) return Outcome::no_room;
   fresh.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -149,27 +156,30 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
     if ((fresh.holders >> replica & 1) != 0) Bodies::ask_also(*fresh.body, {replica, 0});
   }
   count(request.client, request.body->size);
+  by_body_.emplace(*request.body, key);
   session.coming = std::move(fresh);
   settle(key, session);
+  arm_to_give_up(key, session);
   return Outcome::held;
 }
 
 void HeldRequests::settle(const Key& key, OfSession& session) {
+  ++context_.looks;
   const std::uint64_t ordered = clients_.session(key.first, key.second).ordered_timestamp();
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
-    if (*held && (*held)->timestamp <= ordered) drop(key.first, *held);
+    if (*held && (*held)->timestamp <= ordered) drop(key, *held);
   }
   if (!session.coming) return;
   switch (session.coming->body->state()) {
     case Body::State::missing:
       if (context_.now - session.coming->body->progressed_at() < kGivenUpAfter) return;
       ++context_.counters.bodies_given_up;
-      return drop(key.first, session.coming);
+      return drop(key, session.coming);
     case Body::State::storing:  // however long the disk takes
       return;
     case Body::State::broken:
       ++context_.counters.bodies_given_up;
-      return drop(key.first, session.coming);
+      return drop(key, session.coming);
     case Body::State::whole:
       break;
   }
@@ -177,16 +187,19 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
   if (session.whole && !is_before(*session.coming, *session.whole)) return;
   std::swap(session.whole, session.coming);
   // The one before keeps its place when it is held against the primary, or may be.
-  if (session.coming && backers(*session.coming) == 0) drop(key.first, session.coming);
+  if (session.coming && backers(*session.coming) == 0) drop(key, session.coming);
 }
 
 std::vector<HeldRequest*> HeldRequests::whole() {
   std::vector<HeldRequest*> found;
   ordered_then_ = context_.progress.last_ordered;
+  view_then_ = context_.view;
+  let_go_.clear();
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     OfSession& session = at->second;
     settle(at->first, session);
     if (HeldRequest* whole = whole_of(session)) found.push_back(whole);
+    arm_to_give_up(at->first, session);
     at = session.whole || session.coming ? std::next(at) : sessions_.erase(at);
   }
   return found;
@@ -202,6 +215,11 @@ HeldRequest* HeldRequests::whole_of(NodeId client, std::uint32_t session) {
   const auto found = sessions_.find({client, session});
   if (found == sessions_.end()) return nullptr;
   settle(found->first, found->second);
+  arm_to_give_up(found->first, found->second);
+  if (!found->second.whole && !found->second.coming) {
+    sessions_.erase(found);
+    return nullptr;
+  }
   return whole_of(found->second);
 }
 
@@ -210,16 +228,66 @@ TimePoint HeldRequests::timer_of(const OfSession& session) {
   return is_coming ? session.coming->body->progressed_at() + kGivenUpAfter : TimePoint::max();
 }
 
-TimePoint HeldRequests::timer_of(NodeId client, std::uint32_t session) const {
-  const auto found = sessions_.find({client, session});
-  return found == sessions_.end() ? TimePoint::max() : timer_of(found->second);
+std::vector<HeldRequests::Key> HeldRequests::sessions_of(
+    const std::vector<BodyName>& bodies) const {
+  std::vector<Key> keys;
+  for (const BodyName& body : bodies) {
+    for (auto at = by_body_.lower_bound({body, Key{}}); at != by_body_.end() && at->first == body;
+         ++at) {
+      keys.push_back(at->second);
+    }
+  }
+  return keys;
 }
 
-TimePoint HeldRequests::next_timer() const {
-  TimePoint next = TimePoint::max();
-  for (const auto& [key, session] : sessions_)
-    next = std::min(next, timer_of(session));
-  return next;
+void HeldRequests::arm(const Key& key, TimePoint at) {
+  if (at == TimePoint::max()) return;
+  const auto [armed, is_new] = armed_at_.try_emplace(key, at);
+  if (!is_new) {
+    if (armed->second <= at) return;
+    timers_.erase({armed->second, key});
+    armed->second = at;
+  }
+  timers_.emplace(at, key);
+}
+
+void HeldRequests::arm_to_give_up(const Key& key, const OfSession& session) {
+  arm(key, timer_of(session));
+}
+
+std::vector<HeldRequests::Key> HeldRequests::take_due() {
+  std::vector<Key> due;
+  while (next_timer() <= context_.now) {
+    due.push_back(timers_.begin()->second);
+    armed_at_.erase(due.back());
+    timers_.erase(timers_.begin());
+  }
+  return due;
+}
+
+// A batch may be executed once it is prepared, and is ordered later on.
+void HeldRequests::expect(const Slot& slot) {
+  const bool is_next = (slot.phase == SlotPhase::prepared || slot.phase == SlotPhase::committed) &&
+                       slot.execution == SlotExecution::none;
+  if (!is_next || (expected_in_ == slot.sequence && expected_batch_ == slot.batch)) return;
+  expected_.clear();
+  // Its requests are not known: it was executed before, and undone.
+  const bool is_known = !slot.requests.empty() || slot.pre_prepare == nullptr;
+  expected_in_ = is_known ? slot.sequence : 0;
+  expected_batch_ = slot.batch;
+  for (const BatchRequest& request : slot.requests)
+    expected_.emplace_back(request.client, request.session);
+}
+
+// What a state brings is found by looking at all.
+void HeldRequests::note_ordered(const Slot& slot) {
+  const std::uint64_t sequence = slot.sequence;
+  if (context_.progress.last_ordered != sequence) return;  // it is executed ahead
+  const bool is_expected =
+      std::exchange(expected_in_, 0) == sequence && expected_batch_ == slot.batch;
+  if (!is_expected || sequence != ordered_then_ + 1) return;
+  ordered_then_ = sequence;
+  if (!sessions_.empty()) let_go_.insert(let_go_.end(), expected_.begin(), expected_.end());
 }
 
 }  // namespace prophecy::pbft

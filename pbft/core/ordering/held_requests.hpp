@@ -7,22 +7,24 @@
 // replicas have forwarded with the client's signature (they say that they have the body); then the
 // newer one. The other one waits for its turn, if anybody may wait for it, or if it is newer. What
 // does not come is dropped after a while.
-// Bounded in the bytes that are announced, half of them for one client, and in the number of one
-// client's bodies; one of each client always finds room. What is larger than that half of the bytes
-// is not counted in bytes with the others: of such bodies, which lie on the disk, each client has
-// one, and neither keeps the other from finding room. What the primary wants held may take as much
-// once more: it proposes only what enough replicas hold.
+// Bounded in the bytes that are announced, and in the number of bodies, half of each for one
+// client; one of each client always finds room. What is larger than that half of the bytes is not
+// counted in bytes with the others: of such bodies, which lie on the disk, each client has one, and
+// neither keeps the other from finding room. What the primary wants held may take as much once
+// more: it proposes only what enough replicas hold.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/log.hpp"
 #include "pbft/core/state/settings.hpp"
 
 namespace prophecy::pbft {
@@ -47,6 +49,8 @@ struct HeldRequest {
   std::optional<TimePoint> spread_at;
   // Likewise: since when enough have it, though too few of these vote in this view.
   std::optional<TimePoint> enough_since;
+  // Likewise: as the queue knows them.
+  std::uint64_t holders_queued = 0;
 };
 
 class HeldRequests {
@@ -68,13 +72,25 @@ class HeldRequests {
   // Likewise, of this session alone; null when there is none. So a frame of one session costs the
   // same however many others are held.
   [[nodiscard]] HeldRequest* whole_of(NodeId client, std::uint32_t session);
-  // When the next one is given up.
-  [[nodiscard]] TimePoint next_timer() const;
-  [[nodiscard]] TimePoint timer_of(NodeId client, std::uint32_t session) const;
+  // The sessions that hold one of these bodies.
+  [[nodiscard]] std::vector<Key> sessions_of(const std::vector<BodyName>& bodies) const;
 
-  // Something was ordered since it was last looked at.
-  [[nodiscard]] bool may_let_go() const {
-    return !sessions_.empty() && context_.progress.last_ordered != ordered_then_;
+  // The session is to be looked at then, and when its request is given up.
+  void arm(const Key& key, TimePoint at);
+  // Those for which it is time; none is armed any more.
+  [[nodiscard]] std::vector<Key> take_due();
+  [[nodiscard]] TimePoint next_timer() const {
+    return timers_.empty() ? TimePoint::max() : timers_.begin()->first;
+  }
+
+  // Before and after the next batch is taken to be executed: what it lets go once it is ordered.
+  void expect(const Slot& slot);
+  void note_ordered(const Slot& slot);
+  [[nodiscard]] std::vector<Key> take_let_go() { return std::exchange(let_go_, {}); }
+  // All are to be looked at: more was ordered since, or another view is asked for.
+  [[nodiscard]] bool concerns_all() const {
+    return !sessions_.empty() &&
+           (context_.progress.last_ordered != ordered_then_ || context_.view != view_then_);
   }
 
  private:
@@ -107,10 +123,11 @@ class HeldRequests {
   [[nodiscard]] bool is_large(std::uint64_t bytes) const;
   bool fits(NodeId client, std::uint64_t bytes, bool asks);
   void count(NodeId client, std::uint64_t bytes);
-  void drop(NodeId client, std::optional<HeldRequest>& request);
+  void drop(const Key& key, std::optional<HeldRequest>& request);
   void join(HeldRequest& held, const RequestMessage& request, ByteView frame,
             std::optional<NodeId> forwarder, bool asks);
   void settle(const Key& key, OfSession& session);
+  void arm_to_give_up(const Key& key, const OfSession& session);
 
   Context& context_;
   Bodies& bodies_;
@@ -118,7 +135,16 @@ class HeldRequests {
   std::map<Key, OfSession> sessions_;
   std::map<NodeId, OfClient> of_client_;
   std::uint64_t bytes_ = 0;
+  std::uint32_t bodies_held_ = 0;  // of any size
   std::uint64_t ordered_then_ = 0;
+  std::uint64_t view_then_ = 0;
+  std::multiset<std::pair<BodyName, Key>> by_body_;
+  std::set<std::pair<TimePoint, Key>> timers_;
+  std::map<Key, TimePoint> armed_at_;
+  std::uint64_t expected_in_ = 0;  // the number that is ordered next, or none
+  Digest expected_batch_{};
+  std::vector<Key> expected_;  // its sessions
+  std::vector<Key> let_go_;    // those of batches that were ordered since
 };
 
 }  // namespace prophecy::pbft

@@ -10,6 +10,9 @@ constexpr std::uint64_t kPassedOverBatches = 32;
 // A request that had waited here before the primary was sent it is late sooner than others: but for
 // the way to the primary and through agreement, nothing is left to wait for.
 constexpr Duration kLateAlready = milliseconds(20);
+// A fair primary may need one checkpoint for each client that waits, where their bodies fill the
+// log. Where few wait, so many times do no harm.
+constexpr std::size_t kHeldUpsMin = 16;
 
 void take_earlier(std::optional<TimePoint>& earliest, TimePoint time) {
   earliest = earliest ? std::min(*earliest, time) : time;
@@ -65,6 +68,8 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   line.sent_at.reset();
   line.ordered = std::max(ordered, first.ordered);
   line.due_at = line.since;
+  line.held_ups = 0;
+  line.rivals = 0;
 }
 
 Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered) {
@@ -81,7 +86,9 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered) {
       at = lines_.erase(at);
       continue;
     }
-    if (!is_excused(line, ordered)) {
+    if (excuse_ == Excuse::held_up) {
+      take_earlier(oldest.since, now);
+    } else if (!is_excused(line, ordered)) {
       take_earlier(oldest.since, line.since);
       if (line.sent_at) {
         take_earlier(oldest.late_since, std::max(line.late_since, *line.sent_at - kLateAlready));
@@ -151,15 +158,21 @@ void Patience::restart(TimePoint now, std::uint64_t ordered) {
   excused_at_ = std::max(excused_at_, now);
   ordered_then_ = ordered;
   for (auto& [client, line] : lines_) {
-    line.since = std::max(line.since, now);
-    line.late_since = std::max(line.late_since, now);
-    if (line.sent_at) line.sent_at = std::max(*line.sent_at, now);
-    line.ordered = ordered;
+    restart(line, now, ordered);
+    line.held_ups = 0;
+    line.rivals = 0;
   }
 }
 
+void Patience::restart(Line& line, TimePoint now, std::uint64_t ordered) {
+  line.since = std::max(line.since, now);
+  line.late_since = std::max(line.late_since, now);
+  if (line.sent_at) line.sent_at = std::max(*line.sent_at, now);
+  line.ordered = ordered;
+}
+
 bool Patience::is_excused(const Line& line, std::uint64_t ordered) const {
-  if (excuse_ != Excuse::busy) return excuse_ == Excuse::behind;
+  if (excuse_ != Excuse::busy) return excuse_ != Excuse::none;
   // The state may have gone back since.
   return ordered <= line.ordered || ordered - line.ordered < kPassedOverBatches;
 }
@@ -176,6 +189,15 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
     if (line.sent_at) postpone(*line.sent_at);
     // Nor do batches count that have come in the place of others.
     if (excuse_ == Excuse::behind) line.ordered += ordered - std::min(ordered, ordered_then_);
+  }
+  if (why == Excuse::held_up && excuse_ != Excuse::held_up) {
+    for (auto& [client, line] : lines_) {
+      // Clients that have been served since may have come before this one.
+      line.rivals = std::max(line.rivals, lines_.size());
+      if (line.held_ups >= std::max(kHeldUpsMin, line.rivals)) continue;
+      ++line.held_ups;
+      restart(line, now, ordered);
+    }
   }
   excuse_ = why;
   excused_at_ = now;

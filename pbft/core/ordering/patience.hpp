@@ -42,6 +42,11 @@ class Patience {
     busy,
     // This replica lacks what 2f+1 have executed: whatever waits here may be ordered there.
     behind,
+    // The primary may propose nothing before a checkpoint is stable. The first times, as many as
+    // clients wait, each client begins to wait anew then: a fair primary may have served another
+    // one. From then on the time under this excuse alone is left out: a primary that fills the log
+    // at once each time, and leaves a request out, is found out by the rest of the time.
+    held_up,
   };
   // From now on, until the next one. The time under the one before is no time of waiting.
   void excuse(Excuse why, TimePoint now, std::uint64_t ordered);
@@ -95,10 +100,13 @@ class Patience {
     std::optional<TimePoint> sent_at;  // to the primary of this view
     std::uint64_t ordered = 0;
     TimePoint due_at;
+    std::size_t held_ups = 0;  // full logs that have had it begin to wait anew
+    std::size_t rivals = 0;    // most clients that have waited at once, at these times
   };
 
   void forget(Line& line, Entries::iterator entry);
   void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
+  static void restart(Line& line, TimePoint now, std::uint64_t ordered);
   [[nodiscard]] bool is_excused(const Line& line, std::uint64_t ordered) const;
   [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry) const;
 

@@ -102,6 +102,28 @@ void RequestQueue::bring_forward(NodeId client, std::uint32_t session, std::uint
   line.splice(line.begin(), line, newest->second);
 }
 
+void RequestQueue::note_holders(NodeId client, std::uint32_t session, std::uint64_t timestamp,
+                                std::uint64_t holders) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  const auto waiting = found->second.newest.find(session);
+  if (waiting != found->second.newest.end() && waiting->second->request.timestamp == timestamp) {
+    waiting->second->body.holders = holders;
+  } else if (first_) {
+    std::size_t body = 0;
+    std::uint64_t of_all = UINT64_MAX;
+    for (const BatchRequest& request : first_->requests) {
+      if (!request.by_digest) continue;
+      const bool is_it =
+          request.client == client && request.session == session && request.timestamp == timestamp;
+      if (is_it) first_->holders_of[body] = holders;
+      of_all &= first_->holders_of[body++];
+    }
+    first_->holders = of_all;
+  }
+  if (first_) fill();
+}
+
 void RequestQueue::leave_line(Client& client, Line::iterator waiting) {
   const auto newest = client.newest.find(waiting->request.session);
   if (newest != client.newest.end() && newest->second == waiting) client.newest.erase(newest);
@@ -143,6 +165,7 @@ void RequestQueue::lay_out(BatchRequest request, ByteView frame, const Digest& d
   request.operation_at += static_cast<std::uint32_t>(first_->builder.append(frame, digest));
   if (request.by_digest) {
     first_->bodies.push_back(body.handle);
+    first_->holders_of.push_back(body.holders);
     first_->holders &= body.holders;
   }
   first_->operation_bytes += bytes_by_digest(request);

@@ -47,7 +47,9 @@ class RequestQueue {
     std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
     std::uint64_t operation_bytes = 0;  // of those
     std::uint32_t signed_requests = 0;
-    std::uint64_t holders = UINT64_MAX;  // other replicas that have all of the bodies, one bit each
+    std::vector<std::uint64_t>
+        holders_of{};                    // of each body: other replicas that have it, a bit each
+    std::uint64_t holders = UINT64_MAX;  // other replicas that have all of the bodies
   };
   // Of a request by digest; empty for others.
   struct HeldBody {
@@ -73,6 +75,10 @@ class RequestQueue {
   // Brings the session's newest request that waits to the front, if it has this timestamp or a
   // later one.
   void bring_forward(NodeId client, std::uint32_t session, std::uint64_t timestamp);
+  // Other replicas that have the body of this request by digest by now: it may join the first batch
+  // then, or others may.
+  void note_holders(NodeId client, std::uint32_t session, std::uint64_t timestamp,
+                    std::uint64_t holders);
   [[nodiscard]] bool empty() const { return !first_; }
   // Nothing more goes into the first batch. Requires !empty().
   [[nodiscard]] bool first_is_full() const;

@@ -204,8 +204,11 @@ Rejoin::Heard Rejoin::heard() const {
 // Those that name this view, or one before it, take no view-change message of the earlier life for
 // a later one. 2f of them leave 2f that might, f of them faulty, so no view beyond it can begin
 // upon such a message; and this one is in no view before it. A greater view than that, or one that
-// only faulty replicas name, waits for more pledges: those of all correct ones suffice.
-std::optional<std::uint64_t> Rejoin::resumed_view() const {
+// only faulty replicas name, waits for more pledges. Those of all correct replicas may be too few:
+// some of these, fewer than f, may have asked for a later view, which the others do not ask for
+// while nothing waits to be ordered. So after a while the view behind the last that is vouched for
+// is taken. If no correct replica is there, this one votes after the next change of the view.
+std::optional<std::uint64_t> Rejoin::resumed_view(bool may_wait) const {
   std::vector<std::uint64_t> views;
   for (const Peer& peer : peers_) {
     if (counts(peer)) views.push_back(peer.pledge->view);
@@ -213,10 +216,10 @@ std::optional<std::uint64_t> Rejoin::resumed_view() const {
   if (views.size() < needed()) return std::nullopt;
   std::sort(views.begin(), views.end());
   const std::uint64_t view = views[needed() - 1];
-  const auto as_far =
-      std::count_if(views.begin(), views.end(), [&](std::uint64_t other) { return other >= view; });
+  // Of the f greatest at least one is a correct replica's, for this one is itself one of the f.
   const std::uint32_t faults = context_.quorum.weak - 1;
-  if (as_far < static_cast<std::ptrdiff_t>(faults)) return std::nullopt;
+  const std::uint64_t vouched = views[views.size() - faults];
+  if (view > vouched + (may_wait ? 0 : 1)) return std::nullopt;
   return view;
 }
 
@@ -232,7 +235,7 @@ void Rejoin::decide(ReplicaActions& out) {
     begin_new_group(out);
   } else {
     if (may_wait && heard.fresh + (others - heard.pledged) >= needed()) return;
-    const auto view = resumed_view();
+    const auto view = resumed_view(may_wait);
     if (!view) return;
     fall_silent(heard.checkpoint, *view, out);
   }

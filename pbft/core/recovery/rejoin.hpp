@@ -84,8 +84,8 @@ class Rejoin {
   // The peer has pledged for this incarnation, and names a checkpoint that there can be.
   [[nodiscard]] bool counts(const Peer& peer) const;
   // The view in which the new life begins, from the pledges that count; nothing when it takes more
-  // of them.
-  [[nodiscard]] std::optional<std::uint64_t> resumed_view() const;
+  // of them, or more time.
+  [[nodiscard]] std::optional<std::uint64_t> resumed_view(bool may_wait) const;
   // Of the other replicas: how many have pledged, how many of these are fresh, how many have been
   // told that this one is, and the newest checkpoint among the pledges.
   struct Heard {

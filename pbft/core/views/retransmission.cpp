@@ -20,6 +20,14 @@ constexpr std::size_t kSmallContentBytes = 4096;
 // So long after it was helped through its silence a peer is not helped through another one.
 constexpr Duration kCarryingPause = seconds(2);
 
+// Without a pattern (the finalizer of splitmix64).
+std::uint64_t mixed(std::uint64_t counter) {
+  counter += 0x9e3779b97f4a7c15;
+  counter = (counter ^ (counter >> 30)) * 0xbf58476d1ce4e5b9;
+  counter = (counter ^ (counter >> 27)) * 0x94d049bb133111eb;
+  return counter ^ (counter >> 31);
+}
+
 }  // namespace
 
 Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
@@ -255,6 +263,10 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     bytes += frame->size();
     frames.push_back(frame);
   };
+  // Who serves each second Status, as the rate limit has it then, would have its turn always or
+  // never.
+  const bool is_limited = peers_[status.replica].bytes_unmoved >= kBytesUnmovedStep;
+  const std::uint64_t turn = is_limited ? mixed(status.counter) : status.counter;
   view_changer_.serve(status.replica, status.view, status.changing_view, out);
   checkpoints_.frames_above(status.last_stable, frames);
   for (std::uint64_t sequence = std::max(status.settled + 1, log_.first_retained());
@@ -275,7 +287,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if ((has & kHasPrePrepare) == 0) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
-      if (is_small || is_own_turn(status.replica, sequence + status.counter)) {
+      if (is_small || is_own_turn(status.replica, sequence + turn)) {
         // An ordered batch is kept, whatever became of its number in later views.
         const bool ordered = sequence <= context_.progress.last_ordered;
         add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare,

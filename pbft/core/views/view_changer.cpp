@@ -64,6 +64,7 @@ bool ViewChanger::has_no_room() const {
 // whether the primary goes on.
 Patience::Excuse ViewChanger::excuse() const {
   if (is_behind()) return Patience::Excuse::behind;
+  if (is_held_up()) return Patience::Excuse::held_up;
   return has_no_room() ? Patience::Excuse::busy : Patience::Excuse::none;
 }
 
@@ -132,13 +133,11 @@ void ViewChanger::note_unsettled(TimePoint now) {
 
 void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
-  const bool is_held = is_held_up();
-  if (is_held) patience_.restart(now, ordered);
   patience_.excuse(excuse(), now, ordered);
   const Patience::Oldest oldest = patience_.oldest(now, ordered);
   inputs.request_since = oldest.since;
   // Nor is anything late from one event to the next.
-  slow_primary_.note(is_held ? std::nullopt : oldest.late_since, now);
+  slow_primary_.note(is_held_up() ? std::nullopt : oldest.late_since, now);
   inputs.slow_at = slow_primary_.due();
 }
 

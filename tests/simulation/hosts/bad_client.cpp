@@ -1,6 +1,7 @@
 #include "simulation/hosts/bad_client.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "pbft/wire/encode.hpp"
@@ -19,6 +20,8 @@ constexpr std::size_t kBodiesMax = 20;
 constexpr std::uint32_t kDrippedAtOnce = 3;
 constexpr std::uint32_t kDrippedFirstSession = 4;  // apart from those of its other ingredients
 constexpr std::uint64_t kLoneBodyMiBMax = 12;
+constexpr std::uint32_t kNamesAtOnce = 64;
+constexpr std::uint32_t kNamesFirstSession = 1024;  // behind all others
 
 }  // namespace
 
@@ -56,6 +59,7 @@ void BadClient::act() {
     case BadClientKind::garbage:
       return send_garbage();
     case BadClientKind::missing_bodies:
+      return random_.chance(8) ? send_many_names() : send_name_of_body();
     case BadClientKind::withheld_bodies:
     case BadClientKind::false_bodies:
       return send_name_of_body();
@@ -224,6 +228,18 @@ void BadClient::send_name_of_body() {
   if (random_.chance(50)) frame = pbft::sign_request(*frame, keys_);
   send_to(random_.chance(50) ? kAll : random_.next(), frame);
   if (random_.chance(30)) served_ = random_.next();
+}
+
+// Of bodies that never come, each on a session of its own: what is looked at because of them adds
+// up.
+void BadClient::send_many_names() {
+  ++timestamp_;
+  for (std::uint32_t number = 0; number < kNamesAtOnce; ++number) {
+    const std::string text = std::to_string(timestamp_) + "/" + std::to_string(number);
+    const pbft::BodyName name{100, sha256(as_bytes(text))};
+    send_to(kAll, pbft::finish_request(pbft::begin_request(name, keys_.replicas()),
+                                       kNamesFirstSession + number, timestamp_, false, 0, keys_));
+  }
 }
 
 // Of megabytes that are no operation. Each is known to one replica, and served to it; later maybe,

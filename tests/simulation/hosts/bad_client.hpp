@@ -44,6 +44,7 @@ class BadClient {
   // An operation, which is then the last one of `bodies_`.
   std::shared_ptr<const Bytes> draw_body();
   void send_name_of_body();
+  void send_many_names();
   void send_dripped_bodies();
   void send_lone_body();
   [[nodiscard]] Duration delay_of_part(NodeId asking, const pbft::BodyTree& body);

@@ -126,6 +126,7 @@ void ReplicaHost::crash(bool power_loss) {
   disk_.crash(power_loss);
   prices_.forget();
   taken_.clear();
+  looks_at_all_ = 0;
   process_.reset();
 }
 
@@ -242,7 +243,8 @@ void ReplicaHost::take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaA
   }
   if (scenario_.canary == Canary::hoards) hoard_.push_back(Bytes(kHoarded));
   if (scenario_.canary == Canary::chatters) pass_on(frame, keys_->replicas(), actions);
-  prices_.end_step(actions, now(), std::exchange(priced_, actions.sends.size()));
+  if (scenario_.canary == Canary::looks_at_all) looks_at_all_ += status_.bodies_missing;
+  prices_.end_step(actions, looks(), now(), std::exchange(priced_, actions.sends.size()));
   prices_.begin_step(Prices::Cause::member);
   if (scenario_.canary != Canary::votes_in_left_view) return;
   for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), *keys_)) {
@@ -290,7 +292,7 @@ void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& ev
     const MemoryUser user = prices_.use_memory();
     event(actions);
   }
-  prices_.end_step(actions, now(), priced_);
+  prices_.end_step(actions, looks(), now(), priced_);
   const bool answered = status_.answers;
   process_->replica.read_status(status_);
   counters_ = process_->replica.counters();

@@ -161,6 +161,7 @@ class ReplicaHost {
   // `fails`: the scenario has it fail, whatever its result.
   void finish(std::uint64_t id, bool fails, std::optional<Bytes> result);
   void arm();
+  [[nodiscard]] std::uint64_t looks() const { return process_->replica.looks() + looks_at_all_; }
 
   const Scenario& scenario_;
   const pbft::KeyRing* keys_;
@@ -195,6 +196,7 @@ class ReplicaHost {
   std::set<NodeId> grudges_;                // likewise
   std::set<std::size_t> taken_;             // hashes of members' frames, where there are strangers
   std::vector<Bytes> hoard_;                // likewise
+  std::uint64_t looks_at_all_ = 0;          // likewise
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;
 };

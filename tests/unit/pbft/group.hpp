@@ -41,7 +41,7 @@ inline std::vector<Member> members_of(std::uint32_t replicas) {
   for (NodeId node = 0; node < replicas; ++node) {
     members.push_back({node, *public_keys_of(secrets_of(node))});
   }
-  for (const NodeId client : {kClient, kClient + 1}) {
+  for (const NodeId client : {kClient, kClient + 1, kClient + 3}) {
     members.push_back({client, *public_keys_of(secrets_of(client))});
   }
   return members;

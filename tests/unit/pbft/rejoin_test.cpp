@@ -133,6 +133,52 @@ TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not be
   }
 }
 
+TEST_CASE("Fewer than f that are further keep nobody without memory from coming back for ever") {
+  // Three correct peers of twelve ask for a later view, two others have crashed, and nothing is to
+  // be ordered: nobody follows them.
+  constexpr std::uint32_t kThirteen = 13;
+  static const KeyRing own = ring_of(12, kThirteen);
+  ReplicaSettings settings = every_batch();
+  settings.faults = 4;
+  MemoryPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  Replica replica(settings, own, parts, inputs);
+  TimePoint now{};
+  REQUIRE(replica.start(without_memory(), now, actions));
+  const auto pledges = [&](NodeId from, std::uint64_t view) {
+    PledgeMessage message;
+    message.to = 12;
+    message.incarnation = 7000;
+    message.view = view;
+    message.checkpoint = 1;
+    replica.on_frame(*encode_pledge(message, ring_of(from, kThirteen)), now, actions);
+  };
+  const auto pass = [&](Duration time) {
+    for (const TimePoint end = now + time; now < end;)
+      replica.on_tick(now += milliseconds(100), actions);
+  };
+  for (NodeId peer = 0; peer < 7; ++peer)
+    pledges(peer, 3);
+  SECTION("in the next view") {
+    for (NodeId peer = 7; peer < 10; ++peer)
+      pledges(peer, 4);
+    pass(milliseconds(1900));
+    CHECK(replica.status().silent_until == Context::kAsking);
+    pass(milliseconds(200));
+    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().view == 4);
+  }
+  SECTION("but not in a view far from those that others name") {
+    for (NodeId peer = 7; peer < 10; ++peer)
+      pledges(peer, 5);
+    pass(seconds(10));
+    CHECK(replica.status().silent_until == Context::kAsking);
+    pledges(10, 3);
+    CHECK(replica.status().view == 3);
+  }
+}
+
 TEST_CASE("If 2f others have never said anything, the group is new") {
   Subject backup(1, {}, without_memory());
   backup.feed(pledge(0, 7000, 0, true));

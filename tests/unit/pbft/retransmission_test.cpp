@@ -138,6 +138,26 @@ TEST_CASE("Large proposals that a peer lacks are sent in turns, by those that ca
   }
 }
 
+TEST_CASE("A replica that serves each second Status has its turn all the same") {
+  const bool is_odd = GENERATE(false, true);
+  Subject one(1);
+  one.feed(pre_prepare(1, {request(1, std::string(300'000, 'x'))}).frame);
+  const auto sends = [&](const Frame& lacking) {
+    one.now += seconds(20);
+    one.feed(lacking);
+    return one.sent(MessageType::pre_prepare);
+  };
+  // So much that it serves the peer less often from then on.
+  REQUIRE(sends(status(3, 0)) + sends(status(3, 0)) == 1);
+  std::size_t sent = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    const Frame lacking = status(3, 0);
+    if ((decode_status(*lacking, kReplicas)->counter % 2 == 1) == is_odd) sent += sends(lacking);
+  }
+  CHECK(sent > 8);
+  CHECK(sent < 24);
+}
+
 TEST_CASE("What was ordered before does not put off the Status about what is missing now") {
   Subject backup(1);
   backup.tick(milliseconds(0));

@@ -29,8 +29,13 @@ class WholeGroup {
   }
 
   void on_client(Client client) { client_ = std::move(client); }
+  // What is true of is lost on its way to that replica.
+  void lose(std::function<bool(NodeId to, ByteView frame)> is_lost) {
+    is_lost_ = std::move(is_lost);
+  }
   // As a node outside the group, or another replica, has sent it.
   void send(NodeId to, Frame frame) {
+    if (is_lost_ && is_lost_(to, *opened(frame))) return;
     at(now_ + kDelay, [this, to, frame = std::move(frame)] {
       subjects_[to]->now = now_;
       subjects_[to]->replica.on_frame(*frame, now_, subjects_[to]->actions);
@@ -104,6 +109,7 @@ class WholeGroup {
                                           TimePoint::max()};
   std::array<std::uint64_t, kReplicas> executed_{};
   Client client_;
+  std::function<bool(NodeId, ByteView)> is_lost_;
 };
 
 }  // namespace prophecy::pbft::test

@@ -106,6 +106,76 @@ TEST_CASE("A body that cannot join a batch begins the next one, and holds nobody
   CHECK(waiting.queue.empty());
 }
 
+TEST_CASE("Bodies share a batch once the same replicas have come to have them") {
+  Queue waiting;
+  const std::uint64_t all = kHolders[0] | kHolders[1];
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    REQUIRE(waiting.add(kClient + static_cast<NodeId>(i % 2), i, kHolders.at(i - 1)));
+  REQUIRE(waiting.add(kClient + 2, 4, 0));
+  SECTION("those that wait") {
+    waiting.queue.note_holders(kClient, 0, 2, all);
+    CHECK(waiting.take() == std::vector<NodeId>{kClient + 1, kClient, kClient + 2});
+    CHECK(waiting.take() == std::vector<NodeId>{kClient + 1});
+  }
+  SECTION("the one in the batch, whichever it is") {
+    waiting.queue.note_holders(kClient + 1, 0, 1, all);
+    CHECK(waiting.take().size() == 3);
+    CHECK(waiting.take().size() == 1);
+  }
+  SECTION("all of them") {
+    waiting.queue.note_holders(kClient + 1, 0, 1, all);
+    waiting.queue.note_holders(kClient + 1, 0, 3, all);
+    CHECK(waiting.take().size() == 4);
+  }
+  SECTION("but none that is somebody else's") {
+    waiting.queue.note_holders(kClient + 1, 0, 2, all);
+    waiting.queue.note_holders(kClient + 2, 0, 1, all);
+    waiting.queue.note_holders(kClient, 1, 2, all);
+    CHECK(waiting.take() == std::vector<NodeId>{kClient + 1, kClient + 2});
+    CHECK(waiting.take() == std::vector<NodeId>{kClient});
+    CHECK(waiting.take() == std::vector<NodeId>{kClient + 1});
+  }
+  CHECK(waiting.queue.empty());
+}
+
+TEST_CASE("A body that a third backup comes to have joins another one's batch") {
+  ReplicaSettings settings;
+  settings.batches_in_flight_max = 1;
+  settings.partial_batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  const auto requests_proposed = [&] {
+    std::size_t requests = 0;
+    for (const Outgoing& outgoing : primary.actions.sends) {
+      const auto batch = decode_pre_prepare(*outgoing.frame, kReplicas);
+      if (outgoing.to == 1 && batch) requests += batch->requests.size();
+    }
+    return requests;
+  };
+  primary.feed(request(1, "small", false, 0, 9));
+  REQUIRE(requests_proposed() == 1);
+  const Digest first =
+      batch_digest(*decode_pre_prepare(*primary.actions.sends.at(0).frame, kReplicas));
+  std::vector<Frame> named;
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    const BodyTree body = body_of(number);
+    named.push_back(by_digest(1, body.name(), number));
+    primary.feed(named.back());
+    deliver(primary, body);
+    for (NodeId backup = 1; backup < kReplicas; ++backup) {
+      if ((kHolders.at(number) >> backup & 1) != 0) primary.feed(forwarded(backup, named.back()));
+    }
+  }
+  REQUIRE(primary.replica.status().last_proposed == 1);
+  primary.feed(forwarded(3, named[0]));
+  for (const NodeId backup : {1U, 2U})
+    primary.feed(prepare(backup, 1, first));
+  for (const NodeId backup : {1U, 2U}) {
+    primary.feed(commit(backup, 1, first));
+    if (requests_proposed() > 0) break;
+  }
+  CHECK(requests_proposed() == 2);
+}
+
 TEST_CASE("Bodies that the same replicas have share a batch") {
   Queue waiting;
   for (std::uint64_t i = 1; i <= 3; ++i)

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/transport/outgoing_queue.hpp"
+#include "pbft/wire/frame_header.hpp"
 #include "support.hpp"
 
 using namespace prophecy;
@@ -24,7 +25,44 @@ Bytes unsent(const OutgoingQueue& queue) {
   return bytes;
 }
 
+Frame key_frame(std::uint8_t filling) {
+  Bytes bytes = *pbft::test::make_frame(static_cast<std::uint8_t>(MessageType::key_tell), 0, 0);
+  bytes.back() = filling;
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+Bytes in_order(const std::vector<Frame>& frames) {
+  Bytes bytes;
+  for (const Frame& frame : frames)
+    Writer(bytes).sized(*frame);
+  return bytes;
+}
+
 }  // namespace
+
+TEST_CASE("Keys go before all that waits, but not into a frame that is half sent") {
+  OutgoingQueue queue(1000, 4);
+  const Frame half = frame_of(3, 'a');
+  const Frame other = frame_of(3, 'b');
+  (void)queue.push(half);
+  (void)queue.consume(2);
+  (void)queue.push(other);
+  CHECK(queue.push(key_frame(1)) == 0);
+  CHECK(queue.push(key_frame(2)) == 0);
+  Bytes expected = in_order({half, key_frame(1), key_frame(2), other});
+  expected.erase(expected.begin(), expected.begin() + 2);
+  CHECK(unsent(queue) == expected);
+  // Nor do they give way to others.
+  const Frame last = frame_of(3, 'c');
+  CHECK(queue.push(last) == 1);
+  CHECK(queue.consume(5) == 1);
+  CHECK(unsent(queue) == in_order({key_frame(1), key_frame(2), last}));
+  // But there are not any number of them.
+  for (std::uint8_t i = 3; i < 10; ++i)
+    (void)queue.push(key_frame(i));
+  CHECK(queue.frames() == 4);
+  CHECK(unsent(queue) == in_order({key_frame(6), key_frame(7), key_frame(8), key_frame(9)}));
+}
 
 TEST_CASE("Frames go out behind their length, without being copied") {
   OutgoingQueue queue(1000, 10);
