@@ -66,7 +66,8 @@ void add_route_command(Command program) {
 void add_bypass_command(Command program) {
   auto options = std::make_shared<ModeOptions>();
   const Command command = program.add_command(
-      "bypass", "The kill switch: on makes every route a load balancer, unverified");
+      "bypass",
+      "The kill switch: on makes enforced and observed routes a load balancer, unverified");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("state", options->value, "on or off").required().one_of({"on", "off"});
   command.on_run([options] { return set_bypass(*options); });
