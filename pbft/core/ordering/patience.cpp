@@ -44,8 +44,9 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint sin
   auto place = line.entries.end();
   while (place != line.entries.begin() && std::prev(place)->since > since)
     --place;
+  const std::uint64_t bytes = frame.size() + (request.body ? request.body->size : 0);
   const auto entry =
-      line.entries.insert(place, {request.session, request.timestamp, since, ordered,
+      line.entries.insert(place, {request.session, request.timestamp, since, ordered, bytes,
                                   std::make_shared<const Bytes>(frame.begin(), frame.end())});
   line.by_session[request.session] = entry;
   line.bytes += frame.size();
@@ -78,6 +79,7 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered) {
     Line& line = at->second;
     bool is_next = false;
     while (!line.entries.empty() && is_ordered(at->first, line.entries.front())) {
+      note_served(at->first, line.entries.front());
       forget(line, line.entries.begin());
       is_next = true;
     }
@@ -177,6 +179,21 @@ bool Patience::is_excused(const Line& line, std::uint64_t ordered) const {
   return ordered <= line.ordered || ordered - line.ordered < kPassedOverBatches;
 }
 
+void Patience::note_served(NodeId client, const Entry& entry) {
+  const std::uint64_t logs = entry.bytes / log_bytes_;
+  if (logs > 0) {
+    logs_filled_[client] = logs;
+  } else {
+    logs_filled_.erase(client);
+  }
+}
+
+std::size_t Patience::held_ups_max(NodeId client, const Line& line) const {
+  const auto filled = logs_filled_.find(client);
+  const std::size_t turns = 1 + (filled != logs_filled_.end() ? filled->second : 0);
+  return std::max(kHeldUpsMin, line.rivals * turns);
+}
+
 void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
   const Duration length = now - excused_at_;
   const auto postpone = [&](TimePoint& since) {
@@ -194,7 +211,7 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
     for (auto& [client, line] : lines_) {
       // Clients that have been served since may have come before this one.
       line.rivals = std::max(line.rivals, lines_.size());
-      if (line.held_ups >= std::max(kHeldUpsMin, line.rivals)) continue;
+      if (line.held_ups >= held_ups_max(client, line)) continue;
       ++line.held_ups;
       restart(line, now, ordered);
     }

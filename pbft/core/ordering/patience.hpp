@@ -26,7 +26,9 @@ namespace prophecy::pbft {
 class Patience {
  public:
   Patience(const ReplicaSettings& settings, const ClientTable& clients)
-      : bytes_max_(settings.queue_bytes_max), clients_(clients) {}
+      : bytes_max_(settings.queue_bytes_max),
+        log_bytes_(settings.checkpoint_bytes),
+        clients_(clients) {}
 
   // A request that is authentic and newer than what its session has had ordered. Without room, or
   // when it is known, nothing happens.
@@ -87,6 +89,7 @@ class Patience {
     std::uint64_t timestamp = 0;
     TimePoint since;
     std::uint64_t ordered = 0;  // the last batch when it came
+    std::uint64_t bytes = 0;    // with its body
     Frame frame;
   };
   using Entries = std::list<Entry>;
@@ -104,6 +107,9 @@ class Patience {
     std::size_t rivals = 0;    // most clients that have waited at once, at these times
   };
 
+  // The first in line has been ordered.
+  void note_served(NodeId client, const Entry& entry);
+  [[nodiscard]] std::size_t held_ups_max(NodeId client, const Line& line) const;
   void forget(Line& line, Entries::iterator entry);
   void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
   static void restart(Line& line, TimePoint now, std::uint64_t ordered);
@@ -111,8 +117,12 @@ class Patience {
   [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry) const;
 
   std::uint64_t bytes_max_;
+  std::uint64_t log_bytes_;  // by which a log can fill between two checkpoints
   const ClientTable& clients_;
   std::map<NodeId, Line> lines_;  // none is empty between two calls
+  // By client, if its last request filled logs by itself, how many: each other client may be served
+  // as much before its next one.
+  std::map<NodeId, std::uint64_t> logs_filled_;
   std::uint64_t bytes_ = 0;
   TimePoint restarted_at_ = TimePoint::min();
   Excuse excuse_ = Excuse::none;

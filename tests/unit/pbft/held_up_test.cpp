@@ -96,6 +96,30 @@ TEST_CASE("Clients that are served while the log is full again and again take no
   CHECK(longest == 100);
 }
 
+TEST_CASE("A client whose last request filled logs by itself waits for as much of another's") {
+  const std::uint64_t logs = GENERATE(0u, 15u, 39u);
+  Waiting request;
+  const auto ask = [&](std::uint64_t timestamp, std::uint64_t bytes) {
+    const Frame frame = pbft::test::request(timestamp);
+    RequestMessage message = *decode_request(*frame, kReplicas);
+    message.body = BodyName{bytes, {}};
+    request.patience.note(message, *frame, TimePoint{}, 0);
+  };
+  ask(2, logs * ReplicaSettings{}.checkpoint_bytes);
+  request.clients.session(kClient, 0).last_timestamp = 2;
+  CHECK_FALSE(request.patience.oldest(TimePoint{}, 0).since.has_value());
+  ask(3, 100);
+  std::int64_t now = 0;
+  int times = 0;
+  for (std::int64_t waited = 100; waited == 100; ++times) {
+    REQUIRE(times < 100);
+    (void)request.waited(now += 100, Patience::Excuse::held_up);
+    (void)request.waited(now += 100, Patience::Excuse::none);
+    waited = request.waited(now += 100, Patience::Excuse::none);
+  }
+  CHECK(times == (logs == 39 ? 41 : 17));
+}
+
 TEST_CASE("A primary that fills its log at once each time cannot leave a client out for ever") {
   WholeGroup group(one_request_to_a_log());
   const bool is_censor = GENERATE(true, false);

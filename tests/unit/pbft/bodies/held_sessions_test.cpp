@@ -22,8 +22,10 @@ ReplicaSettings narrow() {
 }
 
 struct Holder {
-  HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body) {
-    const Frame frame = by_digest(timestamp, body.name(), session);
+  HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body,
+                             NodeId client = kClient) {
+    const Frame frame = finish_request(begin_request(body.name(), kReplicas), session, timestamp,
+                                       false, 0, ring(client));
     const auto message = decode_request(*frame, kReplicas);
     return held.hold(*message, *frame, sha256(message->content), std::nullopt, false);
   }
@@ -102,6 +104,16 @@ TEST_CASE("A session in which no request finds a place is forgotten after a whil
   holder.pass(kGivenUpAfter - milliseconds(1));
   holder.pass(milliseconds(1));
   CHECK(holder.sessions() == 1);
+}
+
+TEST_CASE("The bodies of all clients take the room to the last byte, and no more") {
+  Holder holder;
+  for (const NodeId client : {kClient, kClient + 1})
+    REQUIRE(holder.hold(0, 1, body_of(400), client) == HeldRequests::Outcome::held);
+  REQUIRE(holder.hold(0, 1, body_of(100), kClient + 3) == HeldRequests::Outcome::held);
+  CHECK(holder.hold(1, 1, body_of(101), kClient + 3) == HeldRequests::Outcome::no_room);
+  CHECK(holder.hold(2, 1, body_of(100), kClient + 3) == HeldRequests::Outcome::held);
+  CHECK(holder.hold(1, 1, body_of(1), kClient + 1) == HeldRequests::Outcome::no_room);
 }
 
 TEST_CASE("A batch that was ordered costs a look at the sessions of its requests alone") {
