@@ -70,6 +70,7 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   line.ordered = std::max(ordered, first.ordered);
   line.due_at = line.since;
   line.held_ups = 0;
+  line.held_up_at.reset();
   line.rivals = 0;
 }
 
@@ -162,6 +163,7 @@ void Patience::restart(TimePoint now, std::uint64_t ordered) {
   for (auto& [client, line] : lines_) {
     restart(line, now, ordered);
     line.held_ups = 0;
+    line.held_up_at.reset();
     line.rivals = 0;
   }
 }
@@ -194,7 +196,7 @@ std::size_t Patience::held_ups_max(NodeId client, const Line& line) const {
   return std::max(kHeldUpsMin, line.rivals * turns);
 }
 
-void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
+void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uint64_t stable) {
   const Duration length = now - excused_at_;
   const auto postpone = [&](TimePoint& since) {
     since = std::min(since + length, std::max(since, now));
@@ -211,7 +213,9 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
     for (auto& [client, line] : lines_) {
       // Clients that have been served since may have come before this one.
       line.rivals = std::max(line.rivals, lines_.size());
-      if (line.held_ups >= held_ups_max(client, line)) continue;
+      // This replica may lag for a moment, again and again, while the log is full.
+      if (line.held_up_at == stable || line.held_ups >= held_ups_max(client, line)) continue;
+      line.held_up_at = stable;
       ++line.held_ups;
       restart(line, now, ordered);
     }

@@ -44,14 +44,16 @@ class Patience {
     busy,
     // This replica lacks what 2f+1 have executed: whatever waits here may be ordered there.
     behind,
-    // The primary may propose nothing before a checkpoint is stable. The first times, as many as
-    // clients wait, each client begins to wait anew then: a fair primary may have served another
-    // one. From then on the time under this excuse alone is left out: a primary that fills the log
+    // The primary may propose nothing before a checkpoint is stable. As many times as clients
+    // wait, each client begins to wait anew then: a fair primary may have served another one. From
+    // then on the time under this excuse alone is left out: a primary that fills the log
     // at once each time, and leaves a request out, is found out by the rest of the time.
     held_up,
   };
   // From now on, until the next one. The time under the one before is no time of waiting.
-  void excuse(Excuse why, TimePoint now, std::uint64_t ordered);
+  // `ordered` and `stable`: the last batch that was ordered, and the last checkpoint that is
+  // stable.
+  void excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uint64_t stable);
 
   // What counts against the primary.
   struct Oldest {
@@ -103,8 +105,9 @@ class Patience {
     std::optional<TimePoint> sent_at;  // to the primary of this view
     std::uint64_t ordered = 0;
     TimePoint due_at;
-    std::size_t held_ups = 0;  // full logs that have had it begin to wait anew
-    std::size_t rivals = 0;    // most clients that have waited at once, at these times
+    std::size_t held_ups = 0;                 // full logs that have had it begin to wait anew
+    std::optional<std::uint64_t> held_up_at;  // the stable checkpoint at the last of them
+    std::size_t rivals = 0;  // most clients that have waited at once, at these times
   };
 
   // The first in line has been ordered.

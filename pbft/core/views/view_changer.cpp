@@ -133,10 +133,10 @@ void ViewChanger::note_unsettled(TimePoint now) {
 
 void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
-  patience_.excuse(excuse(), now, ordered);
+  patience_.excuse(excuse(), now, ordered, checkpoints_.stable_sequence());
   const Patience::Oldest oldest = patience_.oldest(now, ordered);
   inputs.request_since = oldest.since;
-  // Nor is anything late from one event to the next.
+  // While the log is full, nothing is late.
   slow_primary_.note(is_held_up() ? std::nullopt : oldest.late_since, now);
   inputs.slow_at = slow_primary_.due();
 }

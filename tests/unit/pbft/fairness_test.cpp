@@ -335,7 +335,7 @@ struct Held {
     return since(now_ms, ordered, is_busy ? Patience::Excuse::busy : Patience::Excuse::none);
   }
   std::int64_t since(std::int64_t now_ms, std::uint64_t ordered, Patience::Excuse excuse) {
-    patience.excuse(excuse, TimePoint{} + milliseconds(now_ms), ordered);
+    patience.excuse(excuse, TimePoint{} + milliseconds(now_ms), ordered, 0);
     const auto oldest = patience.oldest(TimePoint{} + milliseconds(now_ms), ordered);
     if (!oldest.since) return -1;
     late_since = oldest.late_since;

@@ -42,12 +42,15 @@ struct Waiting {
   // Milliseconds for which one counts as having waited.
   std::int64_t waited(std::int64_t now_ms, Patience::Excuse excuse) {
     const TimePoint now = TimePoint{} + milliseconds(now_ms);
-    patience.excuse(excuse, now, 0);
+    // What frees a log is a checkpoint that becomes stable.
+    if (excuse == Patience::Excuse::none) ++stable;
+    patience.excuse(excuse, now, 0, stable);
     const auto since = patience.oldest(now, 0).since;
     REQUIRE(since.has_value());
     return std::chrono::duration_cast<milliseconds>(now - *since).count();
   }
 
+  std::uint64_t stable = 0;
   ClientTable clients{1000};
   Patience patience{ReplicaSettings{}, clients};
 };
@@ -78,6 +81,21 @@ TEST_CASE("Time in which a log is full does not count, and other time adds up in
   request.patience.restart(TimePoint{} + milliseconds(now), 0);
   for (int i = 0; i < most; ++i)
     CHECK(fill_the_log() == 100);
+}
+
+TEST_CASE("A replica that lags for a moment, again and again, counts one full log once") {
+  Waiting request;
+  std::int64_t now = 0;
+  for (int i = 0; i < 20; ++i) {
+    (void)request.waited(now += 10, Patience::Excuse::held_up);
+    request.patience.excuse(Patience::Excuse::behind, TimePoint{} + milliseconds(now += 10), 0,
+                            request.stable);
+  }
+  for (int i = 0; i < 16; ++i) {
+    (void)request.waited(now += 10, Patience::Excuse::held_up);
+    (void)request.waited(now += 10, Patience::Excuse::none);
+    CHECK(request.waited(now += 100, Patience::Excuse::none) == 100);
+  }
 }
 
 TEST_CASE("Clients that are served while the log is full again and again take nobody's time") {
