@@ -101,7 +101,7 @@ class SharedState {
   // Requires that the shape has a ring. All partitions are unknown at first.
   [[nodiscard]] const SharedRing& ring() const { return *ring_; }
 
-  // The kill switch: every route is off, whatever its mode.
+  // The kill switch: routes that verify are off.
   [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
   void set_bypass(bool on) const { bypass_->store(on, std::memory_order_relaxed); }
 

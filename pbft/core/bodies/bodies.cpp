@@ -145,7 +145,7 @@ void Bodies::arm(Body& body, TimePoint at) {
   if (at != TimePoint::max()) timers_.emplace(at, body.number_);
 }
 
-// Those that stay share the answers of a source that one has left anew.
+// Where a body leaves a source, the source's other bodies share its answers anew.
 void Bodies::note_source(Body& body) {
   const BodySource* source = missing_.contains(body.number_) ? body.source() : nullptr;
   std::optional<NodeId> replica;

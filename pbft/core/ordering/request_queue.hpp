@@ -47,9 +47,9 @@ class RequestQueue {
     std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
     std::uint64_t operation_bytes = 0;  // of those
     std::uint32_t signed_requests = 0;
-    std::vector<std::uint64_t>
-        holders_of{};                    // of each body: other replicas that have it, a bit each
-    std::uint64_t holders = UINT64_MAX;  // other replicas that have all of the bodies
+    // Other replicas that have each of the bodies, and all of them; one bit for each replica.
+    std::vector<std::uint64_t> holders_of{};
+    std::uint64_t holders = UINT64_MAX;
   };
   // Of a request by digest; empty for others.
   struct HeldBody {

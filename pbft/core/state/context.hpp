@@ -105,8 +105,8 @@ struct Context {
     return sequence > membership.silent_until;
   }
   [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
-  // So far, at bodies that are missing and at sessions that hold requests by digest: the work that
-  // others may heap up here, and that an event is not to go through as a whole.
+  // How often this replica has looked at a body that is missing, or at a session that holds
+  // requests by digest: others may heap up such work here, and no event is to go through all of it.
   std::uint64_t looks = 0;
   std::optional<DropReason> last_drop{};  // of the frame that is being handled
   // The replica that has sealed it, if it came so.

@@ -263,8 +263,8 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     bytes += frame->size();
     frames.push_back(frame);
   };
-  // Who serves each second Status, as the rate limit has it then, would have its turn always or
-  // never.
+  // The rate limit then has a replica serve each second Status, so that it would have its turn
+  // always, or never.
   const bool is_limited = peers_[status.replica].bytes_unmoved >= kBytesUnmovedStep;
   const std::uint64_t turn = is_limited ? mixed(status.counter) : status.counter;
   view_changer_.serve(status.replica, status.view, status.changing_view, out);
