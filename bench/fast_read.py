@@ -156,7 +156,9 @@ def idle_connection(protocol, use, count):
             before = proportional_memory_bytes(worker)
             for _ in range(count):
                 connections.append(use(deployment.sketcher.port))
-            time.sleep(2)  # a connection that waits for longer than a second rests
+            # A connection that waits for longer than a second rests. Within two times five seconds more
+            # the heap gives back what that has freed.
+            time.sleep(12)
             after = proportional_memory_bytes(worker)
         finally:
             for connection in connections:

@@ -53,7 +53,9 @@ class ChangingPages:
             thread.join()
 
 
-def program_output(*arguments, timeout_s):
+def output_of_shown(screen, *arguments, timeout_s):
+    """Shows a command of prophecy-measure as it is run, and yields what it prints."""
+    screen.detail(" ".join(["prophecy-measure", *map(str, arguments)]))
     result = run_program("prophecy-measure", *arguments, timeout_s=timeout_s)
     if result.returncode != 0:
         raise HarnessError(f"prophecy-measure {arguments[0]}: {result.stderr}")
@@ -67,12 +69,10 @@ def measure(screen, deployment, seconds):
     urls, site, report = REPORT / "urls", REPORT / "site", REPORT / "report.html"
     urls.write_text("".join(f"{deployment.url}{path}\n" for path in PAGES))
     with ChangingPages(deployment):
-        screen.detail(f"prophecy-measure capture --plain {urls} --output {site} --interval {INTERVAL_S}s")
-        program_output("capture", "--plain", urls, "--output", site, "--interval", f"{INTERVAL_S}s",
-                       "--duration", f"{seconds}s", "--delay", "0", timeout_s=60 + 4 * seconds)
-    screen.detail(f"prophecy-measure analyze {site} --report {report}")
-    text = program_output("analyze", site, "--report", report, "--minimum", "2", "--json", REPORT / "figures.json",
-                          "--propose", REPORT / "proposal", timeout_s=60)
+        output_of_shown(screen, "capture", "--plain", urls, "--output", site, "--interval", f"{INTERVAL_S}s",
+                        "--duration", f"{seconds}s", "--delay", "0", timeout_s=60 + 4 * seconds)
+    text = output_of_shown(screen, "analyze", site, "--report", report, "--minimum", "2",
+                           "--json", REPORT / "figures.json", "--propose", REPORT / "proposal", timeout_s=60)
     for line in text.splitlines():
         screen.detail(line)
     return report, json.loads((REPORT / "figures.json").read_text())

@@ -10,11 +10,13 @@ from harness.ring import LivingRing
 
 LEASE_S = 2
 PAGES = {f"/page-{number}.html": f"<p>Page {number}.</p>\n" for number in range(12)}
+# For whoever looks at it afterwards: no step reads it.
+INDEX = {"/index.html": "".join(f'<p><a href="{path}">{path}</a></p>\n' for path in PAGES)}
 
 
 def make_ring():
     # A loaded machine takes its time to start ZooKeeper again.
-    return LivingRing(members=["north", "east", "south"], lease=f"{LEASE_S}s", content=PAGES,
+    return LivingRing(members=["north", "east", "south"], lease=f"{LEASE_S}s", content={**PAGES, **INDEX},
                       ring_changes={"owner_wait": "30s"})
 
 

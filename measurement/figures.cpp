@@ -8,17 +8,12 @@ namespace {
 
 using Group = std::vector<const UrlFigures*>;
 
-void add(Pairs& sum, const Pairs& pairs) {
-  sum.pairs += pairs.pairs;
-  sum.transitions += pairs.transitions;
-}
-
 PartyFigures party_of(std::string_view name, const Group& group, std::uint64_t minimum) {
   PartyFigures party;
   party.party = name;
   party.urls = group.size();
   for (const UrlFigures* figures : group)
-    add(party.pairs, figures->sketched);
+    party.pairs += figures->sketched;
   const auto points = points_of(group);
   for (const Weight weight : kWeights)
     party.curves.push_back(curve_of(points, minimum, weight));
@@ -32,7 +27,7 @@ SiteFigures site_of_group(const std::string& name, const Group& group) {
   for (const UrlFigures* figures : group) {
     site.answers += figures->all_answers();
     site.body_bytes += figures->body_bytes;
-    add(site.pairs, figures->sketched);
+    site.pairs += figures->sketched;
   }
   site.static_share = share_static(points_of(group), 0, Weight::url);
   return site;

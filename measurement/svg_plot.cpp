@@ -43,7 +43,7 @@ std::string axes_of(const Plot& plot) {
 }
 
 // The share stays until the next step, where it rises.
-std::string path_of(const PlotLine& line) {
+std::string line_path(const PlotLine& line) {
   std::string path;
   const std::size_t count = line.shares.size();
   double last = -1;
@@ -148,7 +148,7 @@ std::string svg_of(const Plot& plot, bool own_file) {
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     const std::string kind = plot.overlay ? "thin" : fmt::format("line c{}", i % kColors);
     out += fmt::format("<path class=\"{}\" d=\"{}\"><title>{}</title></path>", kind,
-                       path_of(plot.lines[i]), escaped(plot.lines[i].label));
+                       line_path(plot.lines[i]), escaped(plot.lines[i].label));
   }
   if (plot.lines.empty()) {
     out += fmt::format(

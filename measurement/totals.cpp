@@ -1,15 +1,6 @@
 #include "measurement/totals.hpp"
 
 namespace prophecy::measurement {
-namespace {
-
-void add(Pairs& sum, const Pairs& pairs) {
-  sum.pairs += pairs.pairs;
-  sum.transitions += pairs.transitions;
-}
-
-}  // namespace
-
 Totals totals_of(const MeasurementResult& result) {
   Totals totals;
   totals.urls = result.figures.size();
@@ -18,9 +9,9 @@ Totals totals_of(const MeasurementResult& result) {
     totals.body_bytes += figures.body_bytes;
     for (std::size_t kind = 0; kind < kAnswerKinds; ++kind)
       totals.by_kind[kind] += figures.answers[kind];
-    add(totals.sketched, figures.sketched);
-    add(totals.strong, figures.strong);
-    add(totals.weak, figures.weak);
+    totals.sketched += figures.sketched;
+    totals.strong += figures.strong;
+    totals.weak += figures.weak;
     if (figures.sketched.pairs > 0 && figures.sketched.transitions == 0) ++totals.static_urls;
   }
   for (const InputFigures& input : result.inputs)

@@ -1,6 +1,6 @@
-"""Writes sources that include several sources of a library each, and prints their names for Meson.
+"""Writes sources that include several sources of a target each, and prints their names for Meson.
 
-usage: several_at_once.py COUNT LIBRARY SOURCE...
+usage: several_at_once.py COUNT TARGET SOURCE...
        run by Meson's run_command(), which says in which folder; with a COUNT of 1 the names are those
        of the sources
 
@@ -25,7 +25,7 @@ def write_if_changed(path, text):
 
 
 def main():
-    count, library, sources = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    count, target, sources = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     if count == 1:
         print("\n".join(sources))
         return
@@ -33,7 +33,7 @@ def main():
     root = Path(os.environ["MESON_SOURCE_ROOT"])
     written = Path(os.environ["MESON_BUILD_ROOT"]) / folder
     for number, bundle in enumerate(bundles(sources, count)):
-        path = written / f"{library}_{number}.cpp"
+        path = written / f"{target}_{number}.cpp"
         names = [os.path.normpath(os.path.join(folder, source)) for source in bundle]
         write_if_changed(path, "".join(f'#include "{name}"\n' for name in names))
         print(os.path.relpath(path, root / folder))

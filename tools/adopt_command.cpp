@@ -27,7 +27,7 @@ constexpr Duration kOthersAwaitedFor = seconds(1);
 // This replica's look at its own state.
 constexpr Duration kLookAwaitedFor = minutes(2);
 
-struct Options {
+struct AdoptOptions {
   std::string socket;
   std::string state;
   std::optional<std::uint64_t> at;
@@ -36,7 +36,7 @@ struct Options {
   bool json = false;
 };
 
-Result<> check(const Json& answer) {
+Result<> check_adoption(const Json& answer) {
   if (auto checked = expect_members(answer, "",
                                     {{"adoption", Shape::text},
                                      {"problem", Shape::text},
@@ -54,8 +54,9 @@ Result<> check(const Json& answer) {
   return {};
 }
 
-bool ask_replica(const Options& options, const Json& request, Json& answer) {
-  return ask_with(options.socket, request, "an adoption's status of a replica", check, answer);
+bool ask_replica(const AdoptOptions& options, const Json& request, Json& answer) {
+  return ask_with(options.socket, request, "an adoption's status of a replica", check_adoption,
+                  answer);
 }
 
 bool is_at(const Json& answer, std::string_view state) {
@@ -64,7 +65,8 @@ bool is_at(const Json& answer, std::string_view state) {
 
 // Asks until `is_over`, or the time is over; false when there was no answer.
 template <typename IsOver>
-bool wait_until(const Options& options, TimePoint deadline, const IsOver& is_over, Json& answer) {
+bool wait_until(const AdoptOptions& options, TimePoint deadline, const IsOver& is_over,
+                Json& answer) {
   while (!is_over(answer)) {
     if (std::chrono::steady_clock::now() >= deadline) return true;
     std::this_thread::sleep_for(kAskEvery);
@@ -78,7 +80,7 @@ int fail(const std::string& problem) {
   return 1;
 }
 
-void show(const Options& options, const Json& answer) {
+void show_answer(const AdoptOptions& options, const Json& answer) {
   if (options.json) {
     std::cout << answer.dump(2) << '\n';
   } else {
@@ -86,7 +88,7 @@ void show(const Options& options, const Json& answer) {
   }
 }
 
-std::string name_of(const Json& member) {
+std::string member_name(const Json& member) {
   return "replica " + scalar_text(member["replica"]);
 }
 
@@ -103,7 +105,7 @@ std::optional<std::string> own_root(const Json& answer, const Json& told) {
 }
 
 // Whether the group could adopt what this replica tells, and what an operator does next.
-int judge(const Options& options, const Json& answer, const std::string& root) {
+int judge(const AdoptOptions& options, const Json& answer, const std::string& root) {
   std::uint64_t equal = 0;
   std::string missing;
   std::string problem;
@@ -111,12 +113,14 @@ int judge(const Options& options, const Json& answer, const std::string& root) {
     if (has_root(member) && member["root"] == root) {
       ++equal;
     } else if (has_root(member)) {
-      problem += name_of(member) + " is in another state: " + member["root"].get<std::string>() +
+      problem += member_name(member) +
+                 " is in another state: " + member["root"].get<std::string>() +
                  "; make its origin equal to the others, or leave it out (--except)\n";
     } else if (member["says"] == "has-state") {
-      problem += name_of(member) + " has a state of its own, which may hold more than this one\n";
+      problem +=
+          member_name(member) + " has a state of its own, which may hold more than this one\n";
     } else {
-      missing += (missing.empty() ? "" : ", ") + name_of(member);
+      missing += (missing.empty() ? "" : ", ") + member_name(member);
     }
   }
   if (!problem.empty()) {
@@ -136,7 +140,7 @@ int judge(const Options& options, const Json& answer, const std::string& root) {
   return 0;
 }
 
-int look(const Options& options) {
+int look(const AdoptOptions& options) {
   const TimePoint deadline = std::chrono::steady_clock::now() + kLookAwaitedFor;
   Json status;
   if (!ask_with(
@@ -161,7 +165,7 @@ int look(const Options& options) {
   const TimePoint others = std::chrono::steady_clock::now() + kOthersAwaitedFor;
   const auto never = [](const Json&) { return false; };
   if (!wait_until(options, others, never, answer)) return 1;
-  show(options, answer);
+  show_answer(options, answer);
   return judge(options, answer, *root);
 }
 
@@ -176,7 +180,7 @@ std::optional<Json> numbers_of(const std::vector<std::string>& texts) {
   return numbers;
 }
 
-int adopt(const Options& options) {
+int adopt(const AdoptOptions& options) {
   const auto except = numbers_of(options.except);
   if (!except) {
     std::cerr << "prophecyctl: --except: expected the number of a replica\n";
@@ -201,7 +205,7 @@ int adopt(const Options& options) {
     std::cerr << "prophecyctl: agreed; waiting for the other replicas\n";
     if (!wait_until(options, begin + seconds(options.wait_s), is_over, answer)) return 1;
   }
-  show(options, answer);
+  show_answer(options, answer);
   const std::string problem = answer["problem"].get<std::string>();
   if (!problem.empty()) return fail(problem);
   if (is_over(answer)) {
@@ -217,7 +221,7 @@ int adopt(const Options& options) {
 }  // namespace
 
 void add_adopt_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AdoptOptions>();
   const Command command = program.add_command(
       "adopt", "Has a group that has no state any more adopt the present one of its origins");
   command.add("--admin", options->socket, "Admin socket of the replica's agent").required();

@@ -20,7 +20,7 @@ constexpr std::size_t kValueBytesMax = 200;  // of one that is shown
 // Between rounds: what is made of the time differs in its second.
 constexpr Duration kInterval = milliseconds(1100);
 
-struct Options {
+struct CompareOptions {
   std::string config;
   std::string file;
   SurveyPlan plan;
@@ -121,7 +121,7 @@ std::string_view outcome_text(const Json& url) {
   return url["differs"].empty() ? "no difference" : "differs in";
 }
 
-void print_for_people(const Json& json) {
+void print_comparison(const Json& json) {
   for (const Json& url : json["urls"]) {
     std::cout << fmt::format("{} ({}): {}\n", url["url"].get<std::string>(),
                              url["group"].get<std::string>(), outcome_text(url));
@@ -155,29 +155,30 @@ void print_for_people(const Json& json) {
   }
 }
 
-int fail(const Error& error) {
+int fail_with(const Error& error) {
   std::cerr << "prophecyctl: " << error.message << '\n';
   return 1;
 }
 
-int run(Options& options) {
+int run_comparison(CompareOptions& options) {
   if (!options.file.empty()) {
-    if (auto read = read_urls(options.file, options.plan.urls); !read) return fail(read.error());
+    if (auto read = read_urls(options.file, options.plan.urls); !read)
+      return fail_with(read.error());
   }
   if (options.plan.urls.empty() || options.plan.urls.size() > kUrlsMax) {
     std::cerr << fmt::format("prophecyctl: compare takes 1 to {} URLs\n", kUrlsMax);
     return 2;
   }
   const auto installation = sketcher::load_installation(options.config);
-  if (!installation) return fail(installation.error());
+  if (!installation) return fail_with(installation.error());
   options.plan.interval = kInterval;
   const auto surveyed = survey_origins(*installation, options.plan);
-  if (!surveyed) return fail(surveyed.error());
+  if (!surveyed) return fail_with(surveyed.error());
   const Json json = report(*installation, *surveyed);
   if (options.json) {
     std::cout << json.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
   } else {
-    print_for_people(json);
+    print_comparison(json);
   }
   return 0;
 }
@@ -185,7 +186,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_compare_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   const Command command = program.add_command(
       "compare", "Asks the origins directly, shows in what they differ, and proposes rules");
   command.add("--config", options->config, "The sketcher's configuration").required();
@@ -195,7 +196,7 @@ void add_compare_command(Command program) {
   command.add("--header", options->plan.headers, "\"NAME: VALUE\", of every request").one_each();
   command.flag("--json", options->json, "Print JSON");
   command.add("url", options->plan.urls, "URLs as clients ask for them");
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_comparison(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kFollowInterval = std::chrono::milliseconds(500);
 
-struct Options {
+struct DivergencesOptions {
   std::string socket;
   bool json = false;
   bool follow = false;
@@ -64,7 +64,7 @@ Result<> check_event(const Json& event, const std::string& where) {
   return {};
 }
 
-Result<> check(const Json& answer) {
+Result<> check_divergences(const Json& answer) {
   if (auto checked =
           expect_members(answer, "", {{"next", Shape::number}, {"events", Shape::objects}});
       !checked) {
@@ -89,7 +89,7 @@ std::string difference_text(const Json& difference) {
   return part;
 }
 
-void print_for_people(const Json& event) {
+void print_divergences(const Json& event) {
   std::string differences;
   for (const Json& difference : event["differs"]) {
     differences += (differences.empty() ? "" : ", ") + difference_text(difference);
@@ -106,11 +106,11 @@ void print_for_people(const Json& event) {
 }
 
 // Prints the events from `next` on, and advances it.
-Result<> print_events(const Options& options, std::uint64_t& next) {
+Result<> print_events(const DivergencesOptions& options, std::uint64_t& next) {
   Json answer;
   const Json request{{"command", "divergences"}, {"since", next}};
   if (auto asked = ask(options.socket, request, answer); !asked) return asked.error();
-  if (auto checked = check(answer); !checked) {
+  if (auto checked = check_divergences(answer); !checked) {
     return Error{ErrorKind::protocol, options.socket + ": not the divergences of a sketcher: " +
                                           checked.error().message};
   }
@@ -118,7 +118,7 @@ Result<> print_events(const Options& options, std::uint64_t& next) {
     if (options.json) {
       std::cout << event.dump() << '\n';
     } else {
-      print_for_people(event);
+      print_divergences(event);
     }
   }
   next = answer["next"].get<std::uint64_t>();
@@ -126,7 +126,7 @@ Result<> print_events(const Options& options, std::uint64_t& next) {
   return {};
 }
 
-int run(const Options& options) {
+int run_divergences(const DivergencesOptions& options) {
   std::uint64_t next = 0;
   for (;;) {
     if (auto printed = print_events(options, next); !printed) {
@@ -141,13 +141,13 @@ int run(const Options& options) {
 }  // namespace
 
 void add_divergences_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DivergencesOptions>();
   const Command command = program.add_command(
       "divergences", "Shows answers of single replicas that the group's agreement refuted");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.flag("--json", options->json, "Print one JSON object a line");
   command.flag("--follow", options->follow, "Wait for more");
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_divergences(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -15,12 +15,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct FieldsOptions {
   std::string socket;
   bool json = false;
 };
 
-Result<> check(const Json& answer) {
+Result<> check_fields(const Json& answer) {
   if (auto checked = expect_members(answer, "", {{"fields", Shape::objects}}); !checked) {
     return checked;
   }
@@ -36,9 +36,10 @@ Result<> check(const Json& answer) {
   return {};
 }
 
-int run(const Options& options) {
+int run_fields(const FieldsOptions& options) {
   Json answer;
-  if (!ask_for(options.socket, "fields", "the fields of a sketcher", check, answer)) return 1;
+  if (!ask_for(options.socket, "fields", "the fields of a sketcher", check_fields, answer))
+    return 1;
   if (options.json) {
     std::cout << answer["fields"].dump(2) << '\n';
   } else {
@@ -50,12 +51,12 @@ int run(const Options& options) {
 }  // namespace
 
 void add_fields_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FieldsOptions>();
   const Command command = program.add_command(
       "fields", "Shows which header fields a sketcher took out of requests and answers");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.flag("--json", options->json, "Print JSON");
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_fields(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -18,13 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct HistoryOptions {
   std::string socket;
   bool json = false;
   std::uint64_t count = 20;
 };
 
-void add_common_options(Command command, Options& options) {
+void add_common_options(Command command, HistoryOptions& options) {
   command.add("--admin", options.socket, "Admin socket of the sketcher").required();
   command.flag("--json", options.json, "Print JSON");
 }
@@ -56,7 +56,7 @@ Result<> check_stats(const Json& stats) {
   return {};
 }
 
-int stats(const Options& options) {
+int stats(const HistoryOptions& options) {
   Json answer;
   if (!ask_for(options.socket, "history-stats", "the history of a sketcher", check_stats, answer)) {
     return 1;
@@ -76,7 +76,7 @@ int stats(const Options& options) {
 }
 
 void add_stats_command(Command history) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HistoryOptions>();
   const Command command = history.add_command(
       "stats", "Shows how full the history is, and how often it vouches for answers");
   add_common_options(command, *options);
@@ -102,7 +102,7 @@ Result<> check_top(const Json& answer) {
   return {};
 }
 
-int top(const Options& options) {
+int top(const HistoryOptions& options) {
   Json answer;
   if (!ask_with(options.socket, {{"command", "history-top"}, {"count", options.count}},
                 "the requests of a sketcher", check_top, answer)) {
@@ -117,7 +117,7 @@ int top(const Options& options) {
 }
 
 void add_top_command(Command history) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HistoryOptions>();
   const Command command = history.add_command(
       "top", "Shows the requests that met most transitions, of those read lately");
   add_common_options(command, *options);

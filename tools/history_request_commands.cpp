@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct RequestOptions {
   std::string socket;
   bool json = false;
   bool head = false;
@@ -27,7 +27,7 @@ struct Options {
   std::vector<std::string> headers;
 };
 
-Result<> check(const Json& answer) {
+Result<> check_entry(const Json& answer) {
   if (!answer.contains("refused")) return expect_members(answer, "", {{"refused", Shape::object}});
   if (!answer["refused"].is_null()) {
     if (auto checked = expect_members(answer, "", {{"refused", Shape::object}}); !checked)
@@ -59,7 +59,7 @@ void print_part(const char* title, const Json& part, const char* absent) {
   }
 }
 
-void print_for_people(const std::string& url, const Json& answer) {
+void print_entry(const std::string& url, const Json& answer) {
   std::cout << url << '\n';
   for (const auto& [name, value] : answer.items()) {
     if (value.is_null() || value.is_structured()) continue;
@@ -71,7 +71,7 @@ void print_for_people(const std::string& url, const Json& answer) {
 }
 
 // Of each URL in turn; the rest is left when one fails.
-int run(const Options& options, const Json& command) {
+int run_entry(const RequestOptions& options, const Json& command) {
   Json answers = Json::array();
   int status = 0;
   for (const std::string& url : options.urls) {
@@ -81,13 +81,13 @@ int run(const Options& options, const Json& command) {
     request["method"] = options.head ? "HEAD" : "GET";
     request["client"] = options.client;
     Json answer;
-    if (!ask_with(options.socket, request, "what a history knows", check, answer)) return 1;
+    if (!ask_with(options.socket, request, "what a history knows", check_entry, answer)) return 1;
     if (options.json) {
       Json named{{"url", url}};
       named.update(answer);
       answers.push_back(std::move(named));
     } else {
-      print_for_people(url, answer);
+      print_entry(url, answer);
       status = std::max(status, report_sharing(options.socket, answer));
     }
   }
@@ -95,8 +95,8 @@ int run(const Options& options, const Json& command) {
   return status;
 }
 
-void add(Command history, const char* name, const char* description, Json request) {
-  auto options = std::make_shared<Options>();
+void add_request(Command history, const char* name, const char* description, Json request) {
+  auto options = std::make_shared<RequestOptions>();
   const Command command = history.add_command(name, description);
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.flag("--json", options->json, "Print JSON");
@@ -104,7 +104,7 @@ void add(Command history, const char* name, const char* description, Json reques
   command.add("-H,--header", options->headers, "NAME: VALUE, of every request").one_each();
   command.flag("--head", options->head, "HEAD in place of GET");
   command.add("--client", options->client, "Address that the requests come from");
-  command.on_run([options, request = std::move(request)] { return run(*options, request); });
+  command.on_run([options, request = std::move(request)] { return run_entry(*options, request); });
 }
 
 }  // namespace
@@ -113,12 +113,14 @@ void add_history_request_commands(Command history) {
   const auto mark = [](const char* name) {
     return Json{{"command", "history-mark"}, {"mark", name}};
   };
-  add(history, "get", "Shows what is remembered of requests", {{"command", "history-get"}});
-  add(history, "whitelist", "Has requests answered by one origin, unverified", mark("whitelisted"));
-  add(history, "blacklist", "Has requests answered by the group each time", mark("blacklisted"));
-  add(history, "unmark", "Takes the marks of requests away", mark("none"));
-  add(history, "forget", "Has the next read of each request ask the group",
-      {{"command", "history-forget"}});
+  add_request(history, "get", "Shows what is remembered of requests", {{"command", "history-get"}});
+  add_request(history, "whitelist", "Has requests answered by one origin, unverified",
+              mark("whitelisted"));
+  add_request(history, "blacklist", "Has requests answered by the group each time",
+              mark("blacklisted"));
+  add_request(history, "unmark", "Takes the marks of requests away", mark("none"));
+  add_request(history, "forget", "Has the next read of each request ask the group",
+              {{"command", "history-forget"}});
 }
 
 }  // namespace prophecy::tools

@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct TransferOptions {
   std::string socket;
   std::string file;
   bool force = false;
@@ -39,7 +39,7 @@ constexpr std::size_t kReportBytesMax = 4096;
 // Until the other end is closed, which the sketcher sees to: it bounds the time. Of an import, one
 // line comes as soon as the file was seen to be right, before anything is changed: it is shown. The
 // other one is the result.
-Result<std::string> read_report(const Options& options, int channel) {
+Result<std::string> read_report(const TransferOptions& options, int channel) {
   std::string report;
   char chunk[512];
   for (;;) {
@@ -70,7 +70,7 @@ Result<std::string> read_report(const Options& options, int channel) {
 }
 
 // Has the sketcher do it with the file, and fills in its report.
-Result<> transfer(const Options& options, const Json& request, int file, Json& report) {
+Result<> transfer(const TransferOptions& options, const Json& request, int file, Json& report) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return io_error("cannot make a pipe");
   const UniqueFd reading(ends[0]);
@@ -94,7 +94,7 @@ Result<> transfer(const Options& options, const Json& request, int file, Json& r
   return expect_members(report, "", {{"made_at", Shape::number}, {"entries", Shape::number}});
 }
 
-int show(const Options& options, const Result<>& done, const Json& report) {
+int show_report(const TransferOptions& options, const Result<>& done, const Json& report) {
   if (!done) {
     std::cerr << "prophecyctl: " << done.error().message << '\n';
     return 1;
@@ -108,7 +108,7 @@ int show(const Options& options, const Result<>& done, const Json& report) {
   return 0;
 }
 
-Result<> export_to(const Options& options, Json& report) {
+Result<> export_to(const TransferOptions& options, Json& report) {
   struct stat status {};
   if (!options.force && ::lstat(options.file.c_str(), &status) == 0) {
     return Error{ErrorKind::invalid, options.file + ": exists already; --force replaces it"};
@@ -121,7 +121,7 @@ Result<> export_to(const Options& options, Json& report) {
   return file->keep(options.force);
 }
 
-Result<> import_from(const Options& options, Json& report) {
+Result<> import_from(const TransferOptions& options, Json& report) {
   // A pipe would make it wait.
   const UniqueFd file(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return io_error(options.file);
@@ -130,9 +130,9 @@ Result<> import_from(const Options& options, Json& report) {
   return transfer(options, request, file.get(), report);
 }
 
-Command add(Command history, const char* name, const char* what,
-            const std::shared_ptr<Options>& options,
-            Result<> (*run)(const Options& options, Json& report)) {
+Command add_transfer(Command history, const char* name, const char* what,
+                     const std::shared_ptr<TransferOptions>& options,
+                     Result<> (*run)(const TransferOptions& options, Json& report)) {
   const Command command = history.add_command(name, what);
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("file", options->file, "The export").required();
@@ -140,7 +140,7 @@ Command add(Command history, const char* name, const char* what,
   command.on_run([options, run] {
     Json report;
     const auto done = run(*options, report);
-    return show(*options, done, report);
+    return show_report(*options, done, report);
   });
   return command;
 }
@@ -148,13 +148,14 @@ Command add(Command history, const char* name, const char* what,
 }  // namespace
 
 void add_history_transfer_commands(Command history) {
-  auto exporting = std::make_shared<Options>();
-  add(history, "export", "Writes the history to a file that seeds another sketcher", exporting,
-      export_to)
+  auto exporting = std::make_shared<TransferOptions>();
+  add_transfer(history, "export", "Writes the history to a file that seeds another sketcher",
+               exporting, export_to)
       .flag("--force", exporting->force, "Replace the file if it exists");
-  auto importing = std::make_shared<Options>();
-  const Command import = add(history, "import", "Seeds the history from another sketcher's export",
-                             importing, import_from);
+  auto importing = std::make_shared<TransferOptions>();
+  const Command import =
+      add_transfer(history, "import", "Seeds the history from another sketcher's export", importing,
+                   import_from);
   import.flag("--marks", importing->marks, "Take what it has whitelisted and blacklisted, too");
   import.add("--made-after", importing->made_after,
              "Refuse an export that was not made after this (seconds since 1970)");

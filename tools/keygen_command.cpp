@@ -13,7 +13,7 @@ namespace prophecy::tools {
 
 namespace {
 
-struct Options {
+struct KeygenOptions {
   std::string directory;
   std::uint32_t faults = 1;
   std::uint32_t clients = 1;
@@ -32,7 +32,7 @@ int print(const Result<std::vector<std::filesystem::path>>& files) {
   return 0;
 }
 
-int run(const Options& options) {
+int run_keygen(const KeygenOptions& options) {
   if (auto forbidden = forbid_core_dumps(); !forbidden) {
     std::cerr << "prophecyctl: " << forbidden.error().message << '\n';
     return 1;
@@ -57,7 +57,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_keygen_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KeygenOptions>();
   const Command command =
       program.add_command("keygen", "Make the group file, the keys and the secret of a new group");
   command.add("--directory", options->directory, "Where to; made when there is none").required();
@@ -84,7 +84,7 @@ void add_keygen_command(Command program) {
            "Names of sketchers in [ring], separated by commas: makes their certificates, and the "
            "ring's authority unless it is there; without --replica-addresses nothing else")
       .separated_by(',');
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_keygen(*options); });
 }
 
 }  // namespace prophecy::tools

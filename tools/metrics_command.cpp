@@ -18,24 +18,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct MetricsOptions {
   std::string socket;
   bool is_cluster = false;
 };
 
-Result<> check(const Json& answer) {
+Result<> check_metrics(const Json& answer) {
   return expect_members(answer, "", {{"metrics", Shape::text}});
 }
 
-int show_own(const Options& options) {
+int show_own(const MetricsOptions& options) {
   Json answer;
-  if (!ask_for(options.socket, "metrics", "the metrics of a sketcher", check, answer)) return 1;
+  if (!ask_for(options.socket, "metrics", "the metrics of a sketcher", check_metrics, answer))
+    return 1;
   std::cout << answer["metrics"].get<std::string>();
   return 0;
 }
 
 // A page with a line that cannot be read is left out, and its member named.
-int show_cluster(const Options& options) {
+int show_cluster(const MetricsOptions& options) {
   std::vector<ClusterReport> reports;
   if (!ask_members(options.socket, "metrics", reports)) return 1;
   std::vector<MemberPage> pages;
@@ -60,7 +61,7 @@ int show_cluster(const Options& options) {
 }  // namespace
 
 void add_metrics_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MetricsOptions>();
   const Command command = program.add_command(
       "metrics", "Shows the metrics of a running sketcher, in Prometheus' text format");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();

@@ -11,14 +11,14 @@
 namespace prophecy::tools {
 namespace {
 
-struct Options {
+struct ModeOptions {
   std::string socket;
   std::string route;
   std::string value;
 };
 
 // What every switch ends with. It has taken effect, whether it is remembered or not.
-int switch_over(const Options& options, const nlohmann::ordered_json& request) {
+int switch_over(const ModeOptions& options, const nlohmann::ordered_json& request) {
   nlohmann::ordered_json answer;
   if (auto asked = ask(options.socket, request, answer); !asked) {
     std::cerr << "prophecyctl: " << asked.error().message << '\n';
@@ -35,12 +35,12 @@ int switch_over(const Options& options, const nlohmann::ordered_json& request) {
   return report_sharing(options.socket, answer);
 }
 
-int set_route_mode(const Options& options) {
+int set_route_mode(const ModeOptions& options) {
   return switch_over(
       options, {{"command", "set-route-mode"}, {"route", options.route}, {"mode", options.value}});
 }
 
-int set_bypass(const Options& options) {
+int set_bypass(const ModeOptions& options) {
   const bool on = options.value == "on";
   const int status = switch_over(options, {{"command", "set-bypass"}, {"on", on}});
   if (status == 0 && on) {
@@ -53,7 +53,7 @@ int set_bypass(const Options& options) {
 }  // namespace
 
 void add_route_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModeOptions>();
   const Command command = program.add_command("route", "Changes the mode of one route");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("name", options->route, "The route").required();
@@ -64,9 +64,10 @@ void add_route_command(Command program) {
 }
 
 void add_bypass_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModeOptions>();
   const Command command = program.add_command(
-      "bypass", "The kill switch: on makes every route a load balancer, unverified");
+      "bypass",
+      "The kill switch: on makes enforced and observed routes a load balancer, unverified");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("state", options->value, "on or off").required().one_of({"on", "off"});
   command.on_run([options] { return set_bypass(*options); });

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct OriginOptions {
   std::string socket;
   bool json = false;
   std::string origin;
@@ -42,7 +42,7 @@ constexpr const char* kColumns[] = {"group",
                                     "under_way",
                                     "drain_seconds_left"};
 
-int list(const Options& options) {
+int list(const OriginOptions& options) {
   Json status;
   auto asked = ask(options.socket, {{"command", "status"}}, status);
   if (asked) {
@@ -71,7 +71,7 @@ int list(const Options& options) {
 }
 
 // A request about the origin that was named; nothing: it is none, which has been printed.
-std::optional<Json> request_about(const Options& options, std::string_view command) {
+std::optional<Json> request_about(const OriginOptions& options, std::string_view command) {
   const std::size_t slash = options.origin.rfind('/');
   const std::string number = slash == std::string::npos ? "" : options.origin.substr(slash + 1);
   std::uint32_t replica = 0;
@@ -93,7 +93,7 @@ int change(const std::filesystem::path& socket, const Json& request) {
   return report_sharing(socket, answer);
 }
 
-int set(const Options& options) {
+int set(const OriginOptions& options) {
   auto request = request_about(options, "set-origin-state");
   if (!request) return 2;
   (*request)["state"] = options.state;
@@ -101,7 +101,7 @@ int set(const Options& options) {
   return change(options.socket, *request);
 }
 
-int drain(const Options& options) {
+int drain(const OriginOptions& options) {
   auto request = request_about(options, "set-origin-state");
   if (!request) return 2;
   (*request)["state"] = "drain";
@@ -110,7 +110,7 @@ int drain(const Options& options) {
   return change(options.socket, *request);
 }
 
-int set_weight(const Options& options) {
+int set_weight(const OriginOptions& options) {
   auto request = request_about(options, "set-origin-weight");
   if (!request) return 2;
   (*request)["weight"] = options.weight;
@@ -130,7 +130,7 @@ int set_weight(const Options& options) {
 }  // namespace
 
 void add_origin_commands(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OriginOptions>();
   const Command origin = program.add_command("origin", "Shows and sets the states of origins");
   origin.needs_command();
 

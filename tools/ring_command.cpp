@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 // How often a drain that is waited for is looked at.
 constexpr std::chrono::milliseconds kLook{200};
 
-struct Options {
+struct RingOptions {
   std::string socket;
   std::string action = "show";
   bool json = false;
@@ -30,13 +30,13 @@ struct Options {
   std::uint64_t wait_seconds = 60;
 };
 
-Result<> check(const Json& ring) {
+Result<> check_ring(const Json& ring) {
   if (ring.contains("state") && ring.contains("members") && ring["members"].is_array()) return {};
   return Error{ErrorKind::invalid, "no state, or no members"};
 }
 
 // The first line tells whether all is well, the others of what is under way.
-void print_for_people(const Json& ring) {
+void print_ring(const Json& ring) {
   std::cout << ring["name"].get<std::string>() << ": " << ring["state"].get<std::string>()
             << ", view " << ring["view"] << ", lease for " << ring["lease_ms_left"] << " of "
             << ring["lease_ms"] << " ms"
@@ -59,13 +59,13 @@ void print_for_people(const Json& ring) {
   if (!ring["members"].empty()) print_table("members", ring["members"]);
 }
 
-int show(const Options& options) {
+int show_ring(const RingOptions& options) {
   Json ring;
-  if (!ask_for(options.socket, "ring", "the ring of a sketcher", check, ring)) return 1;
+  if (!ask_for(options.socket, "ring", "the ring of a sketcher", check_ring, ring)) return 1;
   if (options.json) {
     std::cout << ring.dump(2) << '\n';
   } else {
-    print_for_people(ring);
+    print_ring(ring);
   }
   return 0;
 }
@@ -76,7 +76,7 @@ Result<> check_settings(const Json& settings) {
       {{"number", Shape::number}, {"problem", Shape::text}, {"settings", Shape::objects}});
 }
 
-int show_settings(const Options& options) {
+int show_settings(const RingOptions& options) {
   Json settings;
   if (!ask_for(options.socket, "ring-settings", "the settings of a ring", check_settings, settings))
     return 1;
@@ -96,7 +96,7 @@ int show_settings(const Options& options) {
   return 0;
 }
 
-int run_settings(const Options& options) {
+int run_settings(const RingOptions& options) {
   if (options.accepts && options.restores) {
     std::cerr << "prophecyctl: --accept and --restore exclude each other\n";
     return 2;
@@ -112,11 +112,11 @@ int run_settings(const Options& options) {
 }
 
 // Until the member's state is `wanted`.
-int wait_for(const Options& options, const std::string& wanted) {
+int wait_for(const RingOptions& options, const std::string& wanted) {
   const auto deadline = Clock::now() + std::chrono::seconds(options.wait_seconds);
   for (;;) {
     Json ring;
-    if (!ask_for(options.socket, "ring", "the ring of a sketcher", check, ring)) return 1;
+    if (!ask_for(options.socket, "ring", "the ring of a sketcher", check_ring, ring)) return 1;
     const Json& moving = ring["moving"];
     const bool is_settled = moving["waiting_for_clearing"] == 0 &&
                             moving["waiting_for_former_owners"] == 0 &&
@@ -133,8 +133,8 @@ int wait_for(const Options& options, const std::string& wanted) {
   }
 }
 
-int run(const Options& options) {
-  if (options.action == "show") return show(options);
+int run_ring(const RingOptions& options) {
+  if (options.action == "show") return show_ring(options);
   if (options.action == "settings") return run_settings(options);
   if (const int status = tell(options.socket, {{"command", "ring-" + options.action}}); status != 0)
     return status;
@@ -146,7 +146,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_ring_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RingOptions>();
   const Command command = program.add_command(
       "ring", "Shows the ring of sketchers, has others take this one's partitions, or has it back");
   command
@@ -165,7 +165,7 @@ void add_ring_command(Command program) {
       .add("--wait", options->wait_seconds,
            "For how many seconds to wait until drain or join is done; 0: not at all")
       .shows_default();
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_ring(*options); });
 }
 
 }  // namespace prophecy::tools

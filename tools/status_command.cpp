@@ -20,14 +20,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct StatusOptions {
   std::string socket;
   bool json = false;
   bool is_cluster = false;
 };
 
 // What makes it a status of ours. The rest is shown as it comes, and may differ between versions.
-Result<> check(const Json& status) {
+Result<> check_status(const Json& status) {
   if (status.contains("replica")) {
     return expect_members(status, "",
                           {{"replica", Shape::number},
@@ -55,7 +55,7 @@ std::string inline_text(const Json& object) {
   return text;
 }
 
-void print_for_people(const Json& status) {
+void print_status(const Json& status) {
   std::cout << inline_text(status) << '\n';
   for (const auto& [name, value] : status.items()) {
     if (value.is_object()) {
@@ -81,7 +81,7 @@ void print_cluster(const Json& sum) {
     print_table(rows, sum[rows]);
 }
 
-int run_cluster(const Options& options) {
+int run_cluster(const StatusOptions& options) {
   std::vector<ClusterReport> reports;
   if (!ask_members(options.socket, "status", reports)) return 1;
   std::vector<MemberStatus> members;
@@ -89,7 +89,7 @@ int run_cluster(const Options& options) {
     MemberStatus member{report.member, nullptr, report.problem};
     if (report.problem.empty()) {
       parse_answer(report.text, member.status);
-      if (auto checked = check(member.status); !checked) {
+      if (auto checked = check_status(member.status); !checked) {
         member.status = nullptr;
         member.problem = report.problem = "not a status: " + checked.error().message;
       }
@@ -109,15 +109,16 @@ int run_cluster(const Options& options) {
   return report_missing(reports);
 }
 
-int run(const Options& options) {
+int run_status(const StatusOptions& options) {
   if (options.is_cluster) return run_cluster(options);
   Json status;
-  if (!ask_for(options.socket, "status", "the status of a sketcher or a replica", check, status))
+  if (!ask_for(options.socket, "status", "the status of a sketcher or a replica", check_status,
+               status))
     return 1;
   if (options.json) {
     std::cout << status.dump(2) << '\n';
   } else {
-    print_for_people(status);
+    print_status(status);
   }
   return 0;
 }
@@ -125,7 +126,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_status_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatusOptions>();
   const Command command =
       program.add_command("status", "Shows what a running sketcher or replica says of itself");
   command.add("--admin", options->socket, "Admin socket of the program").required();
@@ -133,7 +134,7 @@ void add_status_command(Command program) {
   command.flag(
       "--cluster", options->is_cluster,
       "Of all members of a sketcher's ring, and added up; exits with 1 if one is left out");
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_status(*options); });
 }
 
 }  // namespace prophecy::tools

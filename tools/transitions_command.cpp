@@ -20,14 +20,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kProgram = "prophecy-measure";
 
-struct Options {
+struct TransitionsOptions {
   std::string socket;
   std::uint64_t top = 20;
   bool json = false;
   bool follow = false;
 };
 
-Result<> check(const Json& answer) {
+Result<> check_transitions(const Json& answer) {
   return expect_members(answer, "", {{"access_log", Shape::text}});
 }
 
@@ -43,9 +43,10 @@ std::string find_program() {
   return kProgram;
 }
 
-int run(const Options& options) {
+int run_transitions(const TransitionsOptions& options) {
   Json answer;
-  if (!ask_for(options.socket, "access-log", "the access log of a sketcher", check, answer))
+  if (!ask_for(options.socket, "access-log", "the access log of a sketcher", check_transitions,
+               answer))
     return 1;
   std::vector<std::string> words = {find_program(), "follow",
                                     answer["access_log"].get<std::string>(), "--top",
@@ -66,14 +67,14 @@ int run(const Options& options) {
 }  // namespace
 
 void add_transitions_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TransitionsOptions>();
   const Command command = program.add_command(
       "transitions", "Shows how often answers change, from the sketcher's access log");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("--top", options->top, "URLs to list, by transitions (20)");
   command.flag("--json", options->json, "Print the figures as JSON");
   command.flag("--follow", options->follow, "Go on while the log is written, until stopped");
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_transitions(*options); });
 }
 
 }  // namespace prophecy::tools

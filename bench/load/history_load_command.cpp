@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct HistoryOptions {
   HistoryLoadSettings load;
   std::string file;
 };
@@ -39,7 +39,7 @@ Json report_json(const HistoryLoadSettings& settings, const HistoryLoadReport& r
   };
 }
 
-int run(Options& options) {
+int run_history(HistoryOptions& options) {
   if (!options.file.empty()) options.load.file = options.file;
   const auto report = run_history_load(options.load);
   if (!report) {
@@ -53,7 +53,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_history_load_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HistoryOptions>();
   const Command command = program.add_command("table", "Fills a history table, and uses it.");
   HistoryLoadSettings& load = options->load;
   command.add("--entries", load.entries, "Keys that it is offered")
@@ -64,7 +64,7 @@ void add_history_load_command(Command program) {
   command.add("--seconds", load.seconds, "Of each measurement")
       .shows_default()
       .within(0.01, 3600.0);
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_history(*options); });
 }
 
 }  // namespace prophecy::tools

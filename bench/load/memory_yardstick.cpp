@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 64;
 // Between two looks at the clock.
-constexpr std::size_t kBatch = 4096;
+constexpr std::size_t kLooksAtOnce = 4096;
 
 class Walk {
  public:
@@ -26,9 +26,9 @@ class Walk {
     const double began = processor_seconds();
     std::size_t done = 0;
     do {
-      for (std::size_t i = 0; i < kBatch; ++i)
+      for (std::size_t i = 0; i < kLooksAtOnce; ++i)
         step<kDependent>();
-      done += kBatch;
+      done += kLooksAtOnce;
     } while (std::chrono::steady_clock::now() < end);
     return static_cast<double>(done) / (processor_seconds() - began);
   }

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PbftOptions {
   std::string group_file;
   std::string key_file;
   NodeId client_id = kFirstClientId;
@@ -66,7 +66,7 @@ void print(const Json& event) {
   std::cout << event.dump() << std::endl;
 }
 
-int run(const Options& options) {
+int run_pbft(const PbftOptions& options) {
   const auto group = pbft::load_group_file(options.group_file);
   if (!group) return complain(group.error(), 2);
   PbftLoadSettings settings = options.load;
@@ -112,7 +112,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_pbft_load_command(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PbftOptions>();
   const Command command = program.add_command(
       "pbft", "Calls replicas with a service for measurements, each client one call at a time");
   command.add("--group", options->group_file, "The group file").required();
@@ -151,7 +151,7 @@ void add_pbft_load_command(Command program) {
       .add("--operations", options->load.operations_max,
            "Ends once so many calls are agreed, if that is earlier")
       .between(1, UINT64_MAX);
-  command.on_run([options] { return run(*options); });
+  command.on_run([options] { return run_pbft(*options); });
 }
 
 }  // namespace prophecy::tools

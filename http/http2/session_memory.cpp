@@ -19,16 +19,17 @@ constexpr std::size_t kOffsets = 32;
 
 }  // namespace
 
-SessionMemoryPool::SessionMemoryPool()
-    : page_bytes_(ReservedMemory::page_bytes()), place_bytes_(SessionArena::kBytes + page_bytes_) {
-  ASSERT(SessionArena::kBytes % page_bytes_ == 0 && kLineBytes * kOffsets < page_bytes_);
-}
+SessionMemoryPool::SessionMemoryPool(std::size_t page_bytes)
+    : page_bytes_(page_bytes), place_bytes_(SessionArena::kBytes + page_bytes_) {}
 
 SessionMemoryPool::~SessionMemoryPool() {
   ASSERT(free_.size() == reserved_.size() * kPlacesOfRange);
 }
 
 bool SessionMemoryPool::reserve() {
+  const bool pages_fit =
+      SessionArena::kBytes % page_bytes_ == 0 && kLineBytes * kOffsets < page_bytes_;
+  if (!pages_fit) return false;
   auto range = ReservedMemory::reserve(kPlacesOfRange * place_bytes_);
   if (!range) return false;
   for (std::size_t i = kPlacesOfRange; i > 0; --i)

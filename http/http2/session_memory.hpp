@@ -26,12 +26,13 @@ namespace prophecy::http {
 
 class SessionMemoryPool {
  public:
-  SessionMemoryPool();
+  // It lends no arenas where pages are larger than one. (The default is the system's page size.)
+  explicit SessionMemoryPool(std::size_t page_bytes = ReservedMemory::page_bytes());
   ~SessionMemoryPool();  // all arenas are given back
   SessionMemoryPool(const SessionMemoryPool&) = delete;
   SessionMemoryPool& operator=(const SessionMemoryPool&) = delete;
 
-  // Null: the system has no more addresses for us.
+  // Null: the system has no more addresses for us, or its pages are too large.
   [[nodiscard]] SessionArena* take();
   void give_back(SessionArena* arena);
   // Gives the arena's pages back: all of it is zero then. False: they are locked in memory.
@@ -57,7 +58,7 @@ class SessionMemoryPool {
 
 class SessionMemory {
  public:
-  // Without a pool, or addresses, the memory is malloc()'s, and is not packed.
+  // Without a pool, or an arena of it, the memory is malloc()'s, and is not packed.
   explicit SessionMemory(SessionMemoryPool* pool);
   // The session has released its memory, or is packed, and is_whole().
   ~SessionMemory();

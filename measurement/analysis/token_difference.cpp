@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kTokensMax = 100'000;
 constexpr std::size_t kAheadMax = 64;
 constexpr std::size_t kEqualAgain = 4;
-constexpr std::size_t kContextBytes = 64;
+constexpr std::size_t kAroundBytes = 64;
 constexpr std::size_t kNonceContextBytes = 16;
 constexpr std::size_t kIdentifierBytesMin = 8;
 constexpr std::size_t kCounterDigitsMax = 12;
@@ -229,7 +229,7 @@ void count(const Words& before, std::size_t i, const Words& after, std::size_t j
 
 TokenClass class_of(std::string_view before, std::string_view after, std::string_view text,
                     std::size_t place) {
-  const std::size_t begin = place - std::min(place, kContextBytes);
+  const std::size_t begin = place - std::min(place, kAroundBytes);
   std::string context;
   http::append_lower(context, text.substr(begin, place - begin));
   for (const std::string_view name : {"csrf", "xsrf", "authenticity", "requestverification"}) {

@@ -38,6 +38,11 @@ struct Pairs {
   [[nodiscard]] double ratio() const {
     return pairs == 0 ? 0 : static_cast<double>(transitions) / static_cast<double>(pairs);
   }
+  Pairs& operator+=(const Pairs& other) {
+    pairs += other.pairs;
+    transitions += other.transitions;
+    return *this;
+  }
 };
 
 struct UrlFigures {

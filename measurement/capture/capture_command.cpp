@@ -13,20 +13,16 @@
 #include "http/text.hpp"
 #include "measurement/capture/capture_folder.hpp"
 #include "measurement/capture/profile_folder.hpp"
+#include "measurement/capture/wall_clock.hpp"
 #include "measurement/capture/warc_file.hpp"
+#include "measurement/program/complaint.hpp"
 #include "measurement/progress.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
-constexpr int kUnusable = 2;
 constexpr int kDamaged = 3;
 constexpr std::size_t kProblemsShown = 20;
-
-int fail(const std::string& problem) {
-  std::cerr << "prophecy-measure: " << problem << '\n';
-  return kUnusable;
-}
 
 // A number of seconds, or with a unit: 20s, 5m, 24h, 7d. Nothing: it is none, or 0.
 std::optional<std::uint64_t> seconds_of(std::string_view text) {
@@ -42,12 +38,6 @@ std::optional<std::uint64_t> seconds_of(std::string_view text) {
   std::uint64_t number = 0;
   if (text.size() > 9 || !http::parse_decimal(text, number) || number == 0) return std::nullopt;
   return number * factor;
-}
-
-Microseconds wall_clock() {
-  return std::chrono::duration_cast<microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // A line on a terminal that is written over again and again.

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "http/text.hpp"
+#include "measurement/capture/wall_clock.hpp"
 #include "measurement/input/base64.hpp"
 
 namespace prophecy::measurement {
@@ -10,12 +11,6 @@ namespace {
 
 constexpr int kStatusMin = 100;
 constexpr int kStatusMax = 599;
-
-Microseconds wall_clock() {
-  return std::chrono::duration_cast<microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;

@@ -10,11 +10,12 @@
 
 #include "base/assert.hpp"
 #include "http/text.hpp"
+#include "measurement/capture/wall_clock.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
-constexpr auto kLook = milliseconds(50);
+constexpr auto kPollPause = milliseconds(50);
 constexpr std::uint64_t kPauseSecondsMax = 3600;
 constexpr long kConnectSeconds = 10;
 constexpr const char* kAgent = "prophecy-measure/" PROPHECY_VERSION;
@@ -23,13 +24,7 @@ struct Curl {
   Curl() { ASSERT(::curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); }
 };
 
-Microseconds wall_clock() {
-  return std::chrono::duration_cast<microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_value(std::string_view text) {
   while (!text.empty() && (text.back() == '\r' || text.back() == '\n' || text.back() == ' '))
     text.remove_suffix(1);
   while (!text.empty() && text.front() == ' ')
@@ -60,13 +55,13 @@ struct PlainFetcher::Transfer {
 
   static std::size_t on_field(char* data, std::size_t size, std::size_t count, void* transfer) {
     auto& self = *static_cast<Transfer*>(transfer);
-    const std::string_view line = trimmed({data, size * count});
+    const std::string_view line = trimmed_value({data, size * count});
     // An interim answer comes before the one that counts; trailers come behind the body.
     if (line.starts_with("HTTP/")) {
       self.answer.fields.clear();
     } else if (const std::size_t colon = line.find(':');
                colon != std::string_view::npos && self.answer.body.empty()) {
-      self.answer.fields.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+      self.answer.fields.emplace_back(line.substr(0, colon), trimmed_value(line.substr(colon + 1)));
     }
     return size * count;
   }
@@ -111,7 +106,7 @@ class PlainFetcher::Round {
       int active = 0;
       ::curl_multi_perform(multi_, &active);
       if (auto taken = take_finished(); !taken) return std::move(taken.error());
-      ::curl_multi_poll(multi_, nullptr, 0, static_cast<int>(kLook.count()), nullptr);
+      ::curl_multi_poll(multi_, nullptr, 0, static_cast<int>(kPollPause.count()), nullptr);
       if (stop.has_come()) return figures_;
     }
   }

@@ -10,9 +10,9 @@
 namespace prophecy::measurement {
 namespace {
 
-using Json = DevToolsPipe::Json;
+using PlotJson = DevToolsPipe::Json;
 
-constexpr auto kCallTime = seconds(60);
+constexpr auto kPlotTime = seconds(60);
 constexpr int kWidth = 400;  // that of the SVG file
 constexpr int kScale = 3;    // pixels for each unit of it
 
@@ -23,10 +23,10 @@ class PlotPage {
 
   [[nodiscard]] Result<> open() {
     if (auto made = call({}, "Target.createTarget", {{"url", "about:blank"}}); !made) return made;
-    const Json target = {{"targetId", answer_["targetId"]}, {"flatten", true}};
+    const PlotJson target = {{"targetId", answer_["targetId"]}, {"flatten", true}};
     if (auto attached = call({}, "Target.attachToTarget", target); !attached) return attached;
     session_ = answer_.value("sessionId", std::string());
-    if (auto asked = call(session_, "Page.getFrameTree", Json::object()); !asked) return asked;
+    if (auto asked = call(session_, "Page.getFrameTree", PlotJson::object()); !asked) return asked;
     frame_ = answer_["frameTree"]["frame"].value("id", std::string());
     return {};
   }
@@ -42,9 +42,9 @@ class PlotPage {
              {{"expression", "document.querySelector('svg').getBoundingClientRect().height"},
               {"returnByValue", true}});
     if (!measured) return measured;
-    const Json height = answer_["result"].value("value", Json(0));
+    const PlotJson height = answer_["result"].value("value", PlotJson(0));
     if (!height.is_number()) return Error{ErrorKind::protocol, "the browser shows no plot"};
-    const Json clip = {
+    const PlotJson clip = {
         {"x", 0}, {"y", 0}, {"width", kWidth}, {"height", height}, {"scale", kScale}};
     auto drawn = call(session_, "Page.captureScreenshot",
                       {{"format", "png"}, {"clip", clip}, {"captureBeyondViewport", true}});
@@ -59,14 +59,14 @@ class PlotPage {
 
  private:
   [[nodiscard]] Result<> call(const std::string& session, std::string_view method,
-                              Json parameters) {
-    return pipe_.call(session, method, std::move(parameters), kCallTime, answer_);
+                              PlotJson parameters) {
+    return pipe_.call(session, method, std::move(parameters), kPlotTime, answer_);
   }
 
   DevToolsPipe& pipe_;
   std::string session_;
   std::string frame_;
-  Json answer_;
+  PlotJson answer_;
 };
 
 }  // namespace
@@ -76,7 +76,7 @@ Result<> write_png_plots(const Figures& figures, const std::filesystem::path& fo
                          const std::filesystem::path& temporary_folder) {
   const ProfileFolder profile(temporary_folder);
   if (profile.path().empty()) return io_error(temporary_folder.string());
-  DevToolsPipe pipe([](const std::string&, const std::string&, const Json&) {});
+  DevToolsPipe pipe([](const std::string&, const std::string&, const PlotJson&) {});
   BrowserOptions options;
   options.program = browser;
   options.profile = profile.path();

@@ -18,19 +18,14 @@
 #include "measurement/json_report.hpp"
 #include "measurement/live/live_figures.hpp"
 #include "measurement/live/log_follower.hpp"
+#include "measurement/program/complaint.hpp"
 #include "measurement/stop_signals.hpp"
 #include "measurement/totals.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
-constexpr int kUnusable = 2;
-constexpr Duration kLook = milliseconds(200);
-
-int fail(const std::string& problem) {
-  std::cerr << "prophecy-measure: " << problem << '\n';
-  return kUnusable;
-}
+constexpr Duration kFollowPause = milliseconds(200);
 
 // Each content of the log has a reader of its own; all of them count together.
 class Followed : public LogFollowerSink {
@@ -157,7 +152,7 @@ int follow(const FollowOptions& options) {
       show(totals, last);
       last = totals;
     }
-    if (stop.wait(kLook)) return end(followed, options);
+    if (stop.wait(kFollowPause)) return end(followed, options);
   }
 }
 

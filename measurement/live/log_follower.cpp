@@ -12,7 +12,7 @@
 namespace prophecy::measurement {
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kFollowedBytes = 256 << 10;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Result<> LogFollower::poll(TimePoint now) {
 }
 
 Result<> LogFollower::read_on() {
-  std::string buffer(kReadBytes, '\0');
+  std::string buffer(kFollowedBytes, '\0');
   for (;;) {
     const ssize_t got =
         ::pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(position_));

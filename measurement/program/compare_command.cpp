@@ -7,16 +7,10 @@
 #include "measurement/analyze.hpp"
 #include "measurement/capture/capture_folder.hpp"
 #include "measurement/program/comparison.hpp"
+#include "measurement/program/complaint.hpp"
 
 namespace prophecy::measurement {
 namespace {
-
-constexpr int kUnusable = 2;
-
-int fail(const std::string& problem) {
-  std::cerr << "prophecy-measure: " << problem << '\n';
-  return kUnusable;
-}
 
 Result<MeasurementResult> run_of(const std::string& input, const CompareOptions& options) {
   AnalyzeOptions analyzed;
@@ -26,7 +20,7 @@ Result<MeasurementResult> run_of(const std::string& input, const CompareOptions&
   return analyze(analyzed);
 }
 
-int run(const CompareOptions& options) {
+int compare_inputs(const CompareOptions& options) {
   const auto first = run_of(options.first, options);
   if (!first) return fail(first.error().message);
   const auto second = run_of(options.second, options);
@@ -67,7 +61,7 @@ void add_compare(const Command& program, CompareOptions& options) {
   command.add("--json", options.json, "write the result as JSON; -: to standard output");
   command.add("--temporary-folder", options.temporary_folder,
               "for temporary files ($TMPDIR, /tmp)");
-  command.on_run([&options] { return run(options); });
+  command.on_run([&options] { return compare_inputs(options); });
 }
 
 }  // namespace prophecy::measurement

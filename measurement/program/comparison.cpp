@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add(Pairs& sum, const Pairs& pairs) {
-  sum.pairs += pairs.pairs;
-  sum.transitions += pairs.transitions;
-}
-
 Json json_of(const Pairs& pairs) {
   return {{"pairs", pairs.pairs}, {"transitions", pairs.transitions}, {"ratio", pairs.ratio()}};
 }
@@ -28,11 +23,11 @@ Comparison compare(const MeasurementResult& first, const MeasurementResult& seco
   Comparison comparison;
   std::unordered_map<std::string_view, const UrlFigures*> of_first;
   for (const UrlFigures& figures : first.figures) {
-    add(comparison.first, figures.sketched);
+    comparison.first += figures.sketched;
     if (figures.sketched.pairs > 0) of_first.emplace(first.urls.text_of(figures.url), &figures);
   }
   for (const UrlFigures& figures : second.figures) {
-    add(comparison.second, figures.sketched);
+    comparison.second += figures.sketched;
     if (figures.sketched.pairs == 0) continue;
     const std::string_view url = second.urls.text_of(figures.url);
     const auto found = of_first.find(url);
@@ -42,8 +37,8 @@ Comparison compare(const MeasurementResult& first, const MeasurementResult& seco
     }
     ++comparison.urls_common;
     ComparedUrl compared{std::string(url), found->second->sketched, figures.sketched};
-    add(comparison.first_common, compared.first);
-    add(comparison.second_common, compared.second);
+    comparison.first_common += compared.first;
+    comparison.second_common += compared.second;
     if (compared.difference() < 0) ++comparison.more_static;
     if (compared.difference() > 0) ++comparison.less_static;
     if (compared.difference() != 0) comparison.urls.push_back(std::move(compared));

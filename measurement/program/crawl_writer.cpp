@@ -16,7 +16,7 @@
 namespace prophecy::measurement {
 namespace {
 
-std::string head_of(const SyntheticAnswer& answer) {
+std::string synthetic_head(const SyntheticAnswer& answer) {
   return fmt::format("HTTP/1.1 200 OK\r\n{}Content-Length: {}\r\n\r\n", answer.fields,
                      answer.body.size());
 }
@@ -38,7 +38,7 @@ void for_each(const SyntheticCrawl& crawl, Progress& progress, Write write) {
 void write_warc(const SyntheticCrawl& crawl, std::ostream& out, Progress& progress) {
   std::uint64_t number = 0;
   for_each(crawl, progress, [&](const SyntheticAnswer& answer) {
-    const std::string head = head_of(answer);
+    const std::string head = synthetic_head(answer);
     Sha1 hash;
     hash.update(as_bytes(answer.body));
     out << fmt::format(
@@ -119,7 +119,7 @@ void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out, Progress& 
       if (round == 0 || last.version != version) {
         crawl.make(url, round, made);
         sketcher.begin(AnswerPart::whole);
-        sketcher.feed(head_of(made));
+        sketcher.feed(synthetic_head(made));
         sketcher.feed(made.body);
         std::string_view problem = sketcher.finish();
         const auto sketch = problem.empty() ? sketcher.sketch(problem) : std::nullopt;

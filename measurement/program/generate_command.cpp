@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "measurement/program/complaint.hpp"
 #include "measurement/program/crawl_writer.hpp"
 
 namespace prophecy::measurement {
 namespace {
-
-constexpr int kUnusable = 2;
 
 int generate(const GenerateOptions& options) {
   const SyntheticCrawl crawl(options.plan);

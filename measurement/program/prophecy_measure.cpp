@@ -22,6 +22,7 @@
 #include "measurement/json_report.hpp"
 #include "measurement/live/follow_command.hpp"
 #include "measurement/program/compare_command.hpp"
+#include "measurement/program/complaint.hpp"
 #include "measurement/program/generate_command.hpp"
 #include "measurement/proposal/canonical_proposal.hpp"
 #include "measurement/proposal/proposal.hpp"
@@ -32,7 +33,6 @@ namespace {
 
 using namespace prophecy::measurement;
 
-constexpr int kUnusable = 2;
 constexpr std::size_t kDamageShown = 20;
 
 struct Outputs {
@@ -49,11 +49,6 @@ struct Outputs {
   std::string party = "list";
   PartyMode party_mode = PartyMode::list;
 };
-
-int fail(const std::string& problem) {
-  std::cerr << "prophecy-measure: " << problem << '\n';
-  return kUnusable;
-}
 
 bool is_input(const std::string& file, const AnalyzeOptions& options) {
   const auto is_same = [&](const std::string& input) {

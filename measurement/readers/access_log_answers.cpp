@@ -12,7 +12,7 @@ namespace prophecy::measurement {
 namespace {
 
 constexpr std::string_view kBeginning = "{\"prophecy_access\":1,";
-constexpr std::uint64_t kSecondsMax = 253'402'300'799;  // the end of the year 9999
+constexpr std::uint64_t kLogSecondsMax = 253'402'300'799;  // the end of the year 9999
 
 // SECONDS.MICROSECONDS, the latter of six digits.
 std::optional<Microseconds> parse_seconds(std::string_view text) {
@@ -20,7 +20,7 @@ std::optional<Microseconds> parse_seconds(std::string_view text) {
   if (point == std::string_view::npos || text.size() != point + 7) return std::nullopt;
   std::uint64_t seconds = 0;
   std::uint64_t micros = 0;
-  if (!http::parse_decimal(text.substr(0, point), seconds) || seconds > kSecondsMax ||
+  if (!http::parse_decimal(text.substr(0, point), seconds) || seconds > kLogSecondsMax ||
       !http::parse_decimal(text.substr(point + 1), micros)) {
     return std::nullopt;
   }

@@ -12,7 +12,7 @@
 namespace prophecy::measurement {
 namespace {
 
-constexpr std::string_view kBeginning = "{\"prophecy_sketch_log\":";
+constexpr std::string_view kLogBeginning = "{\"prophecy_sketch_log\":";
 constexpr std::array<std::string_view, kAnswerKinds> kKinds = {
     "sketched", "transient", "sets_cookie", "varies", "weak", "weak_transient", "for_one_client"};
 
@@ -31,7 +31,7 @@ bool parse_number(std::string_view text, Number& number) {
 }  // namespace
 
 std::string sketch_log_header(const sketch::Profile& profile) {
-  std::string text(kBeginning);
+  std::string text(kLogBeginning);
   return text.append("1,\"form\":\"").append(to_hex(profile.id())).append("\"}\n");
 }
 
@@ -59,7 +59,7 @@ void append_sketch_line(const Answer& answer, std::string& out) {
 }
 
 bool begins_like_sketch_log(std::string_view beginning) {
-  return beginning.starts_with(kBeginning);
+  return beginning.starts_with(kLogBeginning);
 }
 
 SketchLogAnswers::SketchLogAnswers(const sketch::Profile& profile, AnswerSink& sink)

@@ -20,7 +20,7 @@ constexpr Metric kRouteModeMetric =
     gauge_metric("prophecy_route_mode", "flag", "1 for the mode that the route is in.")
         .by("mode", "The status has it as `routes[].mode`.");
 constexpr Metric kBypassMetric =
-    gauge_metric("prophecy_bypass", "flag", "1 while the kill switch has all routes off.")
+    gauge_metric("prophecy_bypass", "flag", "1 while the kill switch is on.")
         .about("The status has it as `bypass`.");
 constexpr Metric kLogSkippedMetric =
     counter_metric("prophecy_divergence_log_skipped_total", "divergences",

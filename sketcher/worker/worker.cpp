@@ -22,6 +22,7 @@
 #include "sketcher/shared/system_boot_timer.hpp"
 #include "sketcher/worker/member_service.hpp"
 #include "sketcher/worker/ring_turns.hpp"
+#include "sketcher/worker/spare_heap.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -113,6 +114,7 @@ class Worker final : private ConnectionOwner {
     void on_timeout() override { worker.tidy_up(); }
     Worker& worker;
   } tidy_timer_{*this};
+  SpareHeap spare_heap_;
   struct PlacesTimer final : TimeoutEntry {
     explicit PlacesTimer(Worker& of) : worker(of) {}
     void on_timeout() override { worker.shed_connections(); }
@@ -374,6 +376,7 @@ void Worker::tidy_up() {
   access_log_.flush();
   look_at_drained_origins();
   context_.spool.slow_bodies.make_room(context_.spool.space, now);
+  if (spare_heap_.should_give_back(session_context_.resources.http1_sessions)) ::malloc_trim(0);
   untaken_timeouts_.arm(tidy_timer_, now);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::chrono::milliseconds kLookPause{20};
+constexpr std::chrono::milliseconds kMembersPause{20};
 // Beyond the time that the sketcher gives its members.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kMembersPatience{10};
 
 Result<> check_begin(const Json& answer) {
   return expect_members(answer, "", {{"round", Shape::number}});
@@ -46,7 +46,7 @@ bool ask_members(const std::filesystem::path& socket, std::string_view kind,
   const Json question{{"command", "cluster-report"}, {"kind", kind}};
   if (!ask_with(socket, question, kWhat, check_begin, begun)) return false;
   const Json look{{"command", "cluster-report-answer"}, {"round", begun["round"]}};
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kMembersPatience;
   for (;;) {
     Json answer;
     if (!ask_with(socket, look, kWhat, check_end, answer)) return false;
@@ -60,7 +60,7 @@ bool ask_members(const std::filesystem::path& socket, std::string_view kind,
       std::cerr << "prophecyctl: " << socket.string() << ": no answer for the ring's members\n";
       return false;
     }
-    std::this_thread::sleep_for(kLookPause);
+    std::this_thread::sleep_for(kMembersPause);
   }
 }
 

@@ -31,9 +31,13 @@ Http1Session::Http1Session(SessionResources& resources, SessionHost& host)
       handler_(resources.handlers.make(*this)),
       untaken_(resources.untaken),
       arriving_(resources.arriving),
-      asking_(resources.asking) {}
+      asking_(resources.asking) {
+  ++resources_.http1_sessions;
+}
 
-Http1Session::~Http1Session() = default;
+Http1Session::~Http1Session() {
+  --resources_.http1_sessions;
+}
 
 void Http1Session::wait(Wait what) {
   waits_ = what;

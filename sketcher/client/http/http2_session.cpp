@@ -22,6 +22,9 @@ constexpr std::size_t kAskingBytesAlways = 16 << 10;
 constexpr std::size_t kSpareStreamsMax = 128;
 // One that is read, and one that is sent.
 constexpr std::size_t kBlocksHeld = 2;
+// After the last request, a connection rests when one lull is over. Each frame that wakes it before
+// the next request doubles their number, up to this, so that it cannot be packed for every frame.
+constexpr std::uint8_t kLullsMax = 8;
 
 }  // namespace
 
@@ -216,6 +219,7 @@ void Http2Session::give_back_blocks(Stream& stream) {
 
 http::Http2Stream& Http2Session::on_stream_opened() {
   asked_before_ = true;
+  lulls_to_rest_ = 1;
   if (!unused_.empty()) {
     Stream& stream = *unused_.back();
     unused_.pop_back();
@@ -427,6 +431,7 @@ void Http2Session::wait_for(Waiting what) {
   if (what == wait_) return;
   wait_ = what;
   lull_timeout_.disarm();
+  lulls_ = 0;
   switch (what) {
     case Waiting::nothing:
       return disarm();
@@ -496,6 +501,12 @@ void Http2Session::give_up() {
   close();
 }
 
+void Http2Session::on_lull() {
+  if (lulls_ + 1 >= lulls_to_rest_) return rest();
+  ++lulls_;
+  http2_.timeouts.lull.arm(lull_timeout_, host_.now());
+}
+
 // (With a turn to come, it is asked again at the end of that.)
 void Http2Session::rest() {
   const bool waits = wait_ == Waiting::next_request && !connection_.in_header_block();
@@ -508,6 +519,8 @@ void Http2Session::rest() {
   drained_.shrink_to_fit();
   waiting_for_blocks_.shrink_to_fit();
   connection_.rest();
+  lulls_ = 0;
+  lulls_to_rest_ = std::min<std::uint8_t>(2 * lulls_to_rest_, kLullsMax);
 }
 
 void Http2Session::finish() {

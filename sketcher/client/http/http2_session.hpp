@@ -86,10 +86,10 @@ class Http2Session final : public Session, private http::Http2Handler, private T
     std::uint64_t request = 0;  // how many streams had been opened with it
   };
 
-  // Until a connection that waits for its next request rests.
+  // One lull of a connection that waits for its next request.
   struct LullTimeout final : TimeoutEntry {
     explicit LullTimeout(Http2Session& of) : session(of) {}
-    void on_timeout() override { session.rest(); }
+    void on_timeout() override { session.on_lull(); }
     Http2Session& session;
   };
 
@@ -152,6 +152,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   [[nodiscard]] Waiting next_wait() const;
   // Of a client that is too slow.
   void give_up();
+  void on_lull();
   // Gives back all memory that the next request can have anew.
   void rest();
   // No stream after those that are open.
@@ -185,12 +186,14 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   FieldsTimeout fields_timeout_{*this};
   AskingTimeout asking_timeout_{*this};
   LullTimeout lull_timeout_{*this};
-  bool asked_before_ = false;  // for a request, on this connection
-  int reads_ = 0;              // of this turn
-  bool unread_ = false;        // the stream may have more
-  bool flushing_ = false;      // at the latest at the end of this turn
-  bool shuts_down_ = false;    // in its next turn: it rests now
-  bool over_ = false;          // finished or closed
+  std::uint8_t lulls_ = 0;          // that are over, of those until it rests
+  std::uint8_t lulls_to_rest_ = 1;  // since the last request
+  bool asked_before_ = false;       // for a request, on this connection
+  int reads_ = 0;                   // of this turn
+  bool unread_ = false;             // the stream may have more
+  bool flushing_ = false;           // at the latest at the end of this turn
+  bool shuts_down_ = false;         // in its next turn: it rests now
+  bool over_ = false;               // finished or closed
 };
 
 }  // namespace prophecy::sketcher

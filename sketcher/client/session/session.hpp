@@ -41,6 +41,7 @@ struct SessionResources {
   RequestCounters& unrouted;  // of requests that no route has taken
   DateCache& date;
   RequestHandlers& handlers;
+  std::size_t http1_sessions = 0;  // live ones
   std::string scratch{};  // for whoever serialises something; its content belongs to nobody
 
   void count_refusal(std::string_view reason) const {

@@ -41,7 +41,7 @@ def _measured(tmp_path_factory):
             if text.startswith("prophecyctl"):
                 continue
             text = text.replace("https://www.example.org", site.url("www", ""))
-            text, number = re.subn("--interval 15s --duration 5m", "--interval 1s --duration 8s --delay 0", text)
+            text, number = re.subn("--interval 12s --duration 5m", "--interval 1s --duration 8s --delay 0", text)
             assert number == text.count("capture ")
             result = run(text, folder)
             assert result.returncode == 0, (text, result.stderr)

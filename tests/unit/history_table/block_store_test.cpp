@@ -28,7 +28,7 @@ struct List {
   Sketch key{};
 };
 
-Sketch key_of(ByteView bytes) {
+Sketch digest_key(ByteView bytes) {
   const auto digest = sha256(bytes);
   Sketch key;
   std::copy_n(digest.begin(), key.size(), key.begin());
@@ -40,7 +40,7 @@ List make_list(std::uint64_t number, std::size_t size) {
   List list;
   for (std::size_t i = 0; i < size; ++i)
     list.bytes.push_back(static_cast<std::uint8_t>(random()));
-  list.key = key_of(list.bytes);
+  list.key = digest_key(list.bytes);
   return list;
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("threads that put and find get their lists, or ones that show to be to
         if (round % 2 == 0) {
           store.put(list.key, list.bytes);
         } else if (const auto found = store.find(list.key)) {
-          (key_of(found->bytes) == list.key ? good : torn).fetch_add(1);
+          (digest_key(found->bytes) == list.key ? good : torn).fetch_add(1);
         }
       }
     });

@@ -25,9 +25,10 @@ using table::key_number;
 using table::next_random;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kKeys = 2400;  // over twice what the table holds: evictions all the time
-constexpr std::size_t kHotKeys = 4;    // most writes go there, so that locks are met
-constexpr std::size_t kWriters = 3;
+constexpr std::uint64_t kWrittenKeys =
+    2400;                            // over twice what the table holds: evictions all the time
+constexpr std::size_t kHotKeys = 4;  // most writes go there, so that locks are met
+constexpr std::size_t kWritingProcesses = 3;
 constexpr std::size_t kReaders = 2;
 constexpr int kKillsWanted = 3000;
 constexpr int kKillsMin = 50;                         // however long they take
@@ -41,12 +42,12 @@ struct Scoreboard {
   std::atomic<std::uint64_t> hits{0};
   std::atomic<std::uint64_t> torn{0};
   std::atomic<std::uint64_t> went_back{0};
-  std::array<std::atomic<std::uint64_t>, kWriters + 1> updates{};
+  std::array<std::atomic<std::uint64_t>, kWritingProcesses + 1> updates{};
 };
 
 std::uint64_t draw_key(std::uint64_t& random) {
   const bool hot = next_random(random) % 4 != 0;
-  return next_random(random) % (hot ? kHotKeys : kKeys);
+  return next_random(random) % (hot ? kHotKeys : kWrittenKeys);
 }
 
 // A partition is erased in a bucket; an entry of another one is taken.
@@ -79,7 +80,7 @@ void change_hands(HistoryTable& table, Scoreboard& board, std::uint64_t& random)
 
 [[noreturn]] void read_until_stopped(const HistoryTable& table, Scoreboard& board,
                                      std::uint64_t random) {
-  std::array<Sigma, kKeys> seen{};
+  std::array<Sigma, kWrittenKeys> seen{};
   while (!board.stop.load(std::memory_order_relaxed)) {
     const std::uint64_t key = draw_key(random);
     const auto entry = table.lookup(key_number(key));
@@ -117,7 +118,7 @@ class Arena {
     for (auto& reader : readers_) {
       reader = start([this] { read_until_stopped(table_, *board_, next_random(random_)); });
     }
-    for (std::size_t i = 0; i < kWriters; ++i)
+    for (std::size_t i = 0; i < kWritingProcesses; ++i)
       start_writer(i);
   }
   ~Arena() { ::munmap(board_, sizeof(Scoreboard)); }
@@ -136,7 +137,7 @@ class Arena {
   // Every writer gets an update done after the last death: nobody waits for the dead.
   bool all_progress() {
     const auto deadline = Clock::now() + kPatience;
-    for (std::size_t i = 0; i < kWriters; ++i) {
+    for (std::size_t i = 0; i < kWritingProcesses; ++i) {
       const auto& updates = board_->updates[slot_of(i)];
       const std::uint64_t before = updates;
       while (updates < before + 2) {
@@ -185,7 +186,7 @@ class Arena {
   HistoryTable table_;
   Scoreboard* board_ = nullptr;
   std::uint64_t random_ = 42;
-  std::array<pid_t, kWriters> writers_{};
+  std::array<pid_t, kWritingProcesses> writers_{};
   std::array<pid_t, kReaders> readers_{};
 };
 
@@ -199,7 +200,7 @@ TEST_CASE("writers killed at random instants leave a correct table and nobody wa
   int kills = 0;
   while (kills < kills_wanted && (kills < kKillsMin || Clock::now() < end)) {
     std::this_thread::sleep_for(std::chrono::microseconds(arena.random() % 2000));
-    arena.kill_and_replace(arena.random() % kWriters);
+    arena.kill_and_replace(arena.random() % kWritingProcesses);
     ++kills;
   }
   CHECK(arena.all_progress());
@@ -216,7 +217,7 @@ TEST_CASE("writers killed at random instants leave a correct table and nobody wa
   CHECK(stats.evictions > 0);
 
   std::uint64_t present = 0;
-  for (std::uint64_t key = 0; key < kKeys; ++key) {
+  for (std::uint64_t key = 0; key < kWrittenKeys; ++key) {
     const auto entry = arena.table().lookup(key_number(key));
     if (!entry) continue;
     ++present;

@@ -19,7 +19,7 @@ constexpr WriterSlot kScanner = 5;
 constexpr WriterSlot kKilled = 6;
 constexpr Partition kGiven = 17;
 
-Sketch key_of(Partition partition, std::uint64_t number) {
+Sketch numbered_key(Partition partition, std::uint64_t number) {
   return key_in(partition, key_number(number));
 }
 
@@ -46,7 +46,8 @@ table::Region region_of(const HistoryTable& table) {
 // Far fewer than the table has room for.
 void fill(HistoryTable& table, Partition partition, std::uint64_t entries) {
   for (std::uint64_t i = 0; i < entries; ++i)
-    REQUIRE(table.update(key_of(partition, i), answer_for(i, 1), 1) == UpdateOutcome::inserted);
+    REQUIRE(table.update(numbered_key(partition, i), answer_for(i, 1), 1) ==
+            UpdateOutcome::inserted);
 }
 
 std::size_t count(const HistoryTable& table, Partition partition) {
@@ -127,7 +128,7 @@ TEST_CASE("partition scan: erasing takes a round, and leaves marks and other par
   fill(table, 1, 30);
   fill(table, 2, 30);
   fill(table, 3, 30);
-  const Sketch marked = key_of(1, 1000);
+  const Sketch marked = numbered_key(1, 1000);
   REQUIRE(table.set_mark(marked, Mark::blacklisted) == ChangeOutcome::done);
   PartitionScan scan(table);
   scan.erase(set_of({1}), 7);
@@ -146,8 +147,8 @@ TEST_CASE("partition scan: erasing takes a round, and leaves marks and other par
   CHECK(count(table, 3) == 30);
   CHECK(table.stats().entries == 31);
   // Nothing as old as what was erased is taken by an update; what is handed over is.
-  CHECK(table.update(key_of(1, 0), answer_for(0, 0), 1) != UpdateOutcome::replaced);
-  CHECK(table.take_handed(entry_of(key_of(1, 1), 1), 5) == HandedOutcome::taken);
+  CHECK(table.update(numbered_key(1, 0), answer_for(0, 0), 1) != UpdateOutcome::replaced);
+  CHECK(table.take_handed(entry_of(numbered_key(1, 1), 1), 5) == HandedOutcome::taken);
   scan.erase({}, 9);
   CHECK(scan.take_erased() == 9);
 }
@@ -159,7 +160,7 @@ TEST_CASE("partition scan: a bucket that another holds is visited again") {
   const table::Region region = region_of(table);
   for (std::size_t steps = 0; !table::any_locked(region); ++steps) {
     table::StopAfter stop{steps};
-    REQUIRE_THROWS_AS(table::Hand(region, kKilled, stop).update_key(key_of(18, 0), 1),
+    REQUIRE_THROWS_AS(table::Hand(region, kKilled, stop).update_key(numbered_key(18, 0), 1),
                       table::Abandoned);
   }
   PartitionScan scan(table);
@@ -189,14 +190,14 @@ TEST_CASE("partition scan: no entry escapes by a move, whatever writers do") {
       while (!stop.load()) {
         const std::uint64_t number = table::next_random(random) % (2 * capacity);
         const auto partition = static_cast<Partition>(100 + number % 50);
-        hand.update_key(key_of(partition, number), updates.fetch_add(1) + 2);
+        hand.update_key(numbered_key(partition, number), updates.fetch_add(1) + 2);
       }
     });
   }
   PartitionScan scan(table);
   for (std::uint64_t round = 1; round <= 200; ++round) {
     for (std::uint64_t i = 0; i < 200; ++i)
-      table.update(key_of(kGiven, i), answer_for(i, 1), kSigmaMax);
+      table.update(numbered_key(kGiven, i), answer_for(i, 1), kSigmaMax);
     scan.erase(set_of({kGiven}), round);
     std::optional<std::uint64_t> erased;
     while (!(erased = scan.take_erased()))
@@ -204,7 +205,7 @@ TEST_CASE("partition scan: no entry escapes by a move, whatever writers do") {
     REQUIRE(erased == round);
     std::size_t left = 0;
     for (std::uint64_t i = 0; i < 200; ++i)
-      left += table.lookup(key_of(kGiven, i)).has_value() ? 1 : 0;
+      left += table.lookup(numbered_key(kGiven, i)).has_value() ? 1 : 0;
     REQUIRE(left == 0);
   }
   stop = true;
@@ -248,7 +249,7 @@ TEST_CASE("partition scan: a new one does not find the table still, whatever bec
 
 TEST_CASE("handed entries fill gaps below the barrier alone") {
   HistoryTable table = small_table();
-  const Sketch key = key_of(kGiven, 1);
+  const Sketch key = numbered_key(kGiven, 1);
   constexpr Sigma kBarrier = 100;
   CHECK(table.take_handed(entry_of(key, 101), kBarrier) == HandedOutcome::beyond);
   CHECK(table.take_handed(entry_of(key, 100), kBarrier) == HandedOutcome::taken);
@@ -263,7 +264,7 @@ TEST_CASE("handed entries fill gaps below the barrier alone") {
   REQUIRE(table.erase(key) == ChangeOutcome::done);
   CHECK(table.take_handed(entry_of(key, 100), kBarrier) == HandedOutcome::forgotten);
   // A mark stays.
-  const Sketch marked = key_of(kGiven, 2);
+  const Sketch marked = numbered_key(kGiven, 2);
   REQUIRE(table.set_mark(marked, Mark::whitelisted) == ChangeOutcome::done);
   CHECK(table.take_handed(entry_of(marked, 50), kBarrier) == HandedOutcome::known);
   CHECK(table.lookup(marked)->mark == Mark::whitelisted);
@@ -276,7 +277,7 @@ TEST_CASE("handed entries of limited room take no more than that") {
   const std::uint64_t room = table.stats().limited_max;
   std::uint64_t taken = 0;
   for (std::uint64_t i = 0; i < 4 * room; ++i) {
-    const auto outcome = table.take_handed(entry_of(key_of(kGiven, i), 1, Room::limited), 5);
+    const auto outcome = table.take_handed(entry_of(numbered_key(kGiven, i), 1, Room::limited), 5);
     taken += outcome == HandedOutcome::taken ? 1 : 0;
   }
   CHECK(taken >= room / 2);

@@ -12,7 +12,7 @@
 namespace prophecy::table {
 namespace {
 
-constexpr std::uint64_t kKeys = 28;  // more than fit: entries are moved, and evicted
+constexpr std::uint64_t kSharedKeys = 28;  // more than fit: entries are moved, and evicted
 constexpr std::uint64_t kMarkedKey = 100;
 
 struct Shared {
@@ -28,7 +28,7 @@ void write_until_stopped(Shared& shared, WriterSlot writer) {
   auto hand = steady_hand(shared.region, writer);
   std::uint64_t random = writer;
   while (!shared.stop.load(std::memory_order_relaxed)) {
-    const std::uint64_t key = next_random(random) % kKeys;
+    const std::uint64_t key = next_random(random) % kSharedKeys;
     switch (next_random(random) % 32) {
       case 0:
         (void)hand.erase(key);
@@ -46,10 +46,10 @@ void write_until_stopped(Shared& shared, WriterSlot writer) {
 }
 
 void read_until_stopped(Shared& shared, std::uint64_t random) {
-  std::array<Sigma, kKeys> seen{};
+  std::array<Sigma, kSharedKeys> seen{};
   std::uint64_t hits = 0;
   while (!shared.stop.load(std::memory_order_relaxed)) {
-    const std::uint64_t key = next_random(random) % kKeys;
+    const std::uint64_t key = next_random(random) % kSharedKeys;
     const auto entry = find(shared.region, key);
     if (!entry) continue;
     ++hits;
@@ -81,7 +81,7 @@ TEST_CASE("concurrent readers see no pair that was not written, and never go bac
   CHECK(shared.hits > 1000);
   CHECK(shared.newest > 1000);
   std::uint64_t present = find(shared.region, kMarkedKey).has_value();
-  for (std::uint64_t key = 0; key < kKeys; ++key)
+  for (std::uint64_t key = 0; key < kSharedKeys; ++key)
     present += find(shared.region, key).has_value();
   CHECK(stats_of(shared.region).entries == present);
 }

@@ -95,7 +95,7 @@ std::vector<StoredEntry> all_entries(const HistoryTable& table) {
   return all;
 }
 
-HistoryTable table_of(std::size_t bytes, std::uint64_t seed) {
+HistoryTable seeded_table(std::size_t bytes, std::uint64_t seed) {
   auto table = HistoryTable::create(bytes, seed);
   REQUIRE(table.has_value());
   table->attach(1);
@@ -177,7 +177,7 @@ TEST_CASE("a look at a bucket that is held shows nothing, and one after it all")
 }
 
 TEST_CASE("all entries go from one table into another of any size and seed") {
-  HistoryTable from = table_of(HistoryTable::kBytesMin * 2, 1);
+  HistoryTable from = seeded_table(HistoryTable::kBytesMin * 2, 1);
   const std::uint64_t keys = 600;
   for (std::uint64_t key = 0; key < keys; ++key) {
     from.update(key_number(key), answer_for(key, key + 1), key + 1,
@@ -203,7 +203,7 @@ TEST_CASE("all entries go from one table into another of any size and seed") {
   CHECK(totals->entries == left);
   CHECK(totals->newest == 20'000);
   for (const std::size_t bytes : {HistoryTable::kBytesMin, HistoryTable::kBytesMin * 30}) {
-    HistoryTable to = table_of(bytes, 2);
+    HistoryTable to = seeded_table(bytes, 2);
     std::map<SeedOutcome, std::uint64_t> outcomes;
     const auto read = read_export(file.get());
     REQUIRE(read.has_value());
@@ -284,7 +284,7 @@ TEST_CASE("a process that is killed while it seeds leaves whole entries, and nev
   std::uint64_t random = 11;
   std::uint64_t recoveries = 0;
   for (int round = 0; round < 300 && recoveries < 3; ++round) {
-    HistoryTable table = table_of(HistoryTable::kBytesMin, 3);
+    HistoryTable table = seeded_table(HistoryTable::kBytesMin, 3);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {

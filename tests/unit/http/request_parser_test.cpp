@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::string_literals;
 
-struct Case {
+struct RequestCase {
   std::string input;
   std::string outcome;  // a prefix of it, when it ends in "..."
 };
@@ -23,8 +23,8 @@ MessageLimits small_limits() {
 }
 
 // Every case whole, byte by byte, and in a few sizes between.
-void check(const std::vector<Case>& cases, const MessageLimits& limits) {
-  for (const Case& c : cases) {
+void check_requests(const std::vector<RequestCase>& cases, const MessageLimits& limits) {
+  for (const RequestCase& c : cases) {
     const std::string whole = request_outcome(c.input, c.input.size(), limits);
     INFO("input: " << c.input);
     if (c.outcome.ends_with("...")) {
@@ -46,7 +46,7 @@ std::string with(const std::string& lines) {
 }  // namespace
 
 TEST_CASE("requests that are accepted") {
-  check(
+  check_requests(
       {
           {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / 1.1 keep [host=a] body= rest="},
           {"GET / HTTP/1.0\r\nHost: a\r\n\r\n", "GET / 1.0 close [host=a] body= rest="},
@@ -82,7 +82,7 @@ TEST_CASE("requests that are accepted") {
 }
 
 TEST_CASE("start lines that are refused") {
-  check(
+  check_requests(
       {
           {"GET / HTTP/1.1\nHost: a\n\n", "400 ..."},
           {"GET / HTTP/1.1\rHost: a\r\n\r\n", "400 ..."},
@@ -126,7 +126,7 @@ TEST_CASE("start lines that are refused") {
 }
 
 TEST_CASE("fields that are refused") {
-  check(
+  check_requests(
       {
           {"GET / HTTP/1.1\r\n\r\n", "400 Host is missing"},
           {with("Host: a\r\n\r\n"), "400 Host is repeated"},
@@ -161,7 +161,7 @@ TEST_CASE("framing in doubt is refused") {
   const auto chunked = [&](const std::string& rest) {
     return post("Transfer-Encoding: chunked\r\n\r\n" + rest);
   };
-  check(
+  check_requests(
       {
           {post("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"), "400 ..."},
           {post("Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"), "400 ..."},
@@ -239,7 +239,7 @@ TEST_CASE("framing in doubt is refused") {
 
 TEST_CASE("limits of requests") {
   const std::string pad(200, 'p');
-  check(
+  check_requests(
       {
           {"GET /" + pad + " HTTP/1.1\r\n", "414 target too long"},
           {"GET /" + std::string(31, 'p') + " HTTP/1.1\r\nHost: a\r\n\r\n", "GET /ppp..."},

@@ -5,15 +5,15 @@
 namespace prophecy::http {
 namespace {
 
-struct Case {
+struct AnswerCase {
   std::string input;
   std::string outcome;  // a prefix of it, when it ends in "..."
   bool answers_head = false;
   bool then_close = false;
 };
 
-void check(const std::vector<Case>& cases, const MessageLimits& limits = {}) {
-  for (const Case& c : cases) {
+void check_answers(const std::vector<AnswerCase>& cases, const MessageLimits& limits = {}) {
+  for (const AnswerCase& c : cases) {
     INFO("input: " << c.input);
     const std::string whole =
         response_outcome(c.input, c.input.size(), limits, c.answers_head, c.then_close);
@@ -31,7 +31,7 @@ void check(const std::vector<Case>& cases, const MessageLimits& limits = {}) {
 }  // namespace
 
 TEST_CASE("answers that are accepted") {
-  check({
+  check_answers({
       {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhixyz",
        "200 1.1 keep [content-length=2] body=hi rest=xyz"},
       {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "200 1.1 keep [content-length=0] body= rest="},
@@ -54,7 +54,7 @@ TEST_CASE("answers that are accepted") {
 }
 
 TEST_CASE("answers to HEAD have no body") {
-  check({
+  check_answers({
       {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nHT",
        "200 1.1 keep [content-length=2] body= rest=HT", true},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -64,7 +64,7 @@ TEST_CASE("answers to HEAD have no body") {
 }
 
 TEST_CASE("a body may end with the connection") {
-  check({
+  check_answers({
       {"HTTP/1.1 200 OK\r\n\r\nall of it", "200 1.1 close  body=all of it rest=", false, true},
       {"HTTP/1.1 200 OK\r\n\r\nall of it", "more body", false, false},
       {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n",
@@ -72,16 +72,16 @@ TEST_CASE("a body may end with the connection") {
   });
   MessageLimits limits;
   limits.body_bytes_max = 4;
-  check({{"HTTP/1.1 200 OK\r\n\r\nfour", "200 1.1 close  body=four rest=", false, true},
-         {"HTTP/1.1 200 OK\r\n\r\nfive!", "502 body too large", false, true}},
-        limits);
+  check_answers({{"HTTP/1.1 200 OK\r\n\r\nfour", "200 1.1 close  body=four rest=", false, true},
+                 {"HTTP/1.1 200 OK\r\n\r\nfive!", "502 body too large", false, true}},
+                limits);
 }
 
 TEST_CASE("answers that are refused") {
   std::string interim;
   for (int i = 0; i < 9; ++i)
     interim += "HTTP/1.1 100 Continue\r\n\r\n";
-  check({
+  check_answers({
       {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", "502 connection closed ...", false, true},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",
        "502 connection closed ...", false, true},
@@ -113,8 +113,8 @@ TEST_CASE("answers that are refused") {
 }
 
 TEST_CASE("a large length in an answer to HEAD is no body") {
-  check({{"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n",
-          "200 1.1 keep [content-length=9999999] body= rest=", true}});
+  check_answers({{"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n",
+                  "200 1.1 keep [content-length=9999999] body= rest=", true}});
 }
 
 TEST_CASE("the end of the connection behind a whole answer") {

@@ -13,7 +13,7 @@
 namespace prophecy::http {
 namespace {
 
-constexpr TimePoint kStart = TimePoint(seconds(1000));
+constexpr TimePoint kBegin = TimePoint(seconds(1000));
 
 constexpr std::uint64_t kRange = 0x7f1234560000U;
 
@@ -162,6 +162,13 @@ TEST_CASE("Arenas lie apart from each other, and are given out again") {
   CHECK(one.has_arena());
 }
 
+TEST_CASE("Where pages are larger than an arena, sessions have malloc()'s memory") {
+  SessionMemoryPool pool(2 * SessionArena::kBytes);
+  CHECK(pool.take() == nullptr);
+  const SessionMemory memory(&pool);
+  CHECK_FALSE(memory.has_arena());
+}
+
 namespace {
 
 // A server that answers at once, and a client of it.
@@ -187,7 +194,7 @@ class Pair final : private Http2Handler, private Http2CallHandler {
       std::string out;
       client.take_output(out, 1 << 20);
       sent += out.size();
-      server.feed(out, kStart);
+      server.feed(out, kBegin);
       std::string back;
       server.take_output(back, 1 << 20);
       back.insert(0, std::exchange(answers_, {}));

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 const std::uint64_t kNow = GivenInputs().time;
 
-AgreedInput at(std::uint64_t time) {
+AgreedInput input_at(std::uint64_t time) {
   return {time, Seed{9}};
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("4.6: a backup refuses a time that is far from its own, and says whose
   const std::uint64_t time =
       GENERATE(kNow - 5 * kSecond - 1, kNow + 5 * kSecond + 1, std::uint64_t{0}, UINT64_MAX);
   Subject backup(1);
-  CHECK(backup.feed(pre_prepare(1, {request(1)}, 0, 0, at(time)).frame));
+  CHECK(backup.feed(pre_prepare(1, {request(1)}, 0, 0, input_at(time)).frame));
   CHECK(backup.actions.sends.empty());
   CHECK(backup.dropped(DropReason::time_refused) == 1);
   CHECK(backup.replica.counters().last_time_refused.primary == 0);
@@ -82,30 +82,30 @@ TEST_CASE("4.6: a backup refuses a time that is far from its own, and says whose
   backup.tick(ReplicaSettings{}.view_change_timeout - milliseconds(1));
   CHECK(backup.replica.status().state == ReplicaState::normal);
   Subject patient(1);
-  patient.feed(pre_prepare(1, {request(1)}, 0, 0, at(time)).frame);
+  patient.feed(pre_prepare(1, {request(1)}, 0, 0, input_at(time)).frame);
   patient.tick(ReplicaSettings{}.view_change_timeout);
   CHECK(patient.sent(MessageType::view_change) == kReplicas - 1);
   // The number is not lost for a better one.
-  backup.feed(pre_prepare(1, {request(1)}, 0, 0, at(kNow)).frame);
+  backup.feed(pre_prepare(1, {request(1)}, 0, 0, input_at(kNow)).frame);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }
 
 TEST_CASE("4.6: clocks may differ by the tolerance") {
   const std::uint64_t time = GENERATE(kNow - 5 * kSecond, kNow, kNow + 5 * kSecond);
   Subject backup(1);
-  backup.feed(pre_prepare(1, {request(1)}, 0, 0, at(time)).frame);
+  backup.feed(pre_prepare(1, {request(1)}, 0, 0, input_at(time)).frame);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }
 
 TEST_CASE("4.6: time never goes back for the service; two requests never share a seed") {
   Subject backup(1);
-  order_at(backup, 1, at(kNow + kSecond));
+  order_at(backup, 1, input_at(kNow + kSecond));
   REQUIRE(backup.actions.executions.size() == 1);
   CHECK(backup.actions.executions[0].input.time == kNow + kSecond);
-  order_at(backup, 2, at(kNow));  // a primary whose clock is behind is not refused for it
+  order_at(backup, 2, input_at(kNow));  // a primary whose clock is behind is not refused for it
   REQUIRE(backup.actions.executions.size() == 1);
   CHECK(backup.actions.executions[0].input.time == kNow + kSecond);
-  order_at(backup, 3, at(kNow + 2 * kSecond));
+  order_at(backup, 3, input_at(kNow + 2 * kSecond));
   CHECK(backup.actions.executions.at(0).input.time == kNow + 2 * kSecond);
 
   const std::vector<Frame> both{request(8, "a", false, 0, 1), request(8, "b", false, 0, 2)};
@@ -127,7 +127,7 @@ TEST_CASE("The seed of a request is HKDF-Expand with SHA-256") {
 
 TEST_CASE("What others have agreed on is not held against the clock, however late it comes") {
   Subject backup(2);
-  const Proposal proposal = pre_prepare(1, {request(1)}, 0, 0, at(kNow - 3600 * kSecond));
+  const Proposal proposal = pre_prepare(1, {request(1)}, 0, 0, input_at(kNow - 3600 * kSecond));
   SECTION("carried over into a new view") {
     std::vector<Frame> view_changes;
     std::vector<ByteView> frames;

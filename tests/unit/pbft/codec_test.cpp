@@ -23,7 +23,7 @@ bool decodes(ByteView frame) {
          decode_key_refusal(frame);
 }
 
-Frame pledge() {
+Frame some_pledge() {
   PledgeMessage message;
   message.to = 3;
   message.incarnation = 9;
@@ -52,7 +52,7 @@ Frame view_change_with(std::size_t proposals) {
   return encode_view_change(message, ring(1));
 }
 
-Frame view_change() {
+Frame some_view_change() {
   const Frame claim = encode_checkpoint(8, Digest{}, Digest{}, Digest{}, ring(1));
   ViewChangeMessage message;
   message.view = 4;
@@ -64,7 +64,7 @@ Frame view_change() {
   return encode_view_change(message, ring(2));
 }
 
-Frame status() {
+Frame some_status() {
   const std::vector<std::uint8_t> slots{1, 3, 7};
   StatusMessage message;
   message.first_retained = 5;
@@ -75,28 +75,29 @@ Frame status() {
 }
 
 std::vector<Frame> one_of_each() {
-  return {request(7, "operation"),
-          pre_prepare(3, {request(1, "a"), request(2, "bb")}).frame,
-          prepare(1, 3, sha256(as_bytes("batch"))),
-          commit(2, 3, sha256(as_bytes("batch"))),
-          reply(2, 7, "result"),
-          reply(2, 7, "result", 1 << 16, false),
-          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), sha256(as_bytes("s")),
-                            ring(3)),
-          status(),
-          encode_forward(*request(7), ring(1)),
-          encode_hello(3, 64, 2, ring(kClient)),
-          view_change(),
-          key_tell(),
-          encode_key_ask(2, Nonce{1}, ring(1)),
-          encode_key_refusal(2, Nonce{1}, ring(1)),
-          encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0)),
-          encode_fetch_parts(8, std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))}, ring(2)),
-          encode_part_message(encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload")),
-                              ring(2)),
-          encode_rejoin(9, ring(2)),
-          encode_sealed(*encode_rejoin(9, ring(2)), ring(1)),
-          pledge()};
+  return {
+      request(7, "operation"),
+      pre_prepare(3, {request(1, "a"), request(2, "bb")}).frame,
+      prepare(1, 3, sha256(as_bytes("batch"))),
+      commit(2, 3, sha256(as_bytes("batch"))),
+      reply(2, 7, "result"),
+      reply(2, 7, "result", 1 << 16, false),
+      encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), sha256(as_bytes("s")),
+                        ring(3)),
+      some_status(),
+      encode_forward(*request(7), ring(1)),
+      encode_hello(3, 64, 2, ring(kClient)),
+      some_view_change(),
+      key_tell(),
+      encode_key_ask(2, Nonce{1}, ring(1)),
+      encode_key_refusal(2, Nonce{1}, ring(1)),
+      encode_new_view(4, {ByteView(*some_view_change()), ByteView(*some_view_change())}, ring(0)),
+      encode_fetch_parts(8, std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))}, ring(2)),
+      encode_part_message(encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload")),
+                          ring(2)),
+      encode_rejoin(9, ring(2)),
+      encode_sealed(*encode_rejoin(9, ring(2)), ring(1)),
+      some_pledge()};
 }
 
 TEST_CASE("Every message decodes to what was encoded") {
@@ -121,7 +122,7 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(as_text(p->requests[1].operation) == "bb");
   CHECK(ring(1).verify_authenticator(0, content_digest(*p, proposal.batch), p->authenticator));
 
-  const Frame said = status();
+  const Frame said = some_status();
   const auto s = decode_status(*said, kReplicas);
   REQUIRE(s);
   CHECK(s->first_retained == 5);
@@ -145,7 +146,7 @@ TEST_CASE("Every message decodes to what was encoded") {
   REQUIRE(fetch);
   CHECK(fetch->sequence == 8);
   CHECK(fetch->parts == std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))});
-  const auto pledged = decode_pledge(*pledge(), kReplicas);
+  const auto pledged = decode_pledge(*some_pledge(), kReplicas);
   REQUIRE(pledged);
   CHECK(pledged->to == 3);
   CHECK(pledged->incarnation == 9);
@@ -159,7 +160,7 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(as_text(part->payload) == "payload");
   CHECK_FALSE(decode_part(ByteView(node).first(33)));
 
-  const Frame asks = view_change();
+  const Frame asks = some_view_change();
   const auto v = decode_view_change(*asks, kReplicas);
   REQUIRE(v);
   CHECK(v->replica == 2);

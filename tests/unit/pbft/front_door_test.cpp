@@ -11,10 +11,10 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr Duration kInterval = milliseconds(50);
+constexpr Duration kAnswerInterval = milliseconds(50);
 constexpr int kFlood = 500;
 
-Frame view_change(NodeId from, std::uint64_t view) {
+Frame view_change_from(NodeId from, std::uint64_t view) {
   ViewChangeMessage message;
   message.view = view;
   return encode_view_change(message, ring(from));
@@ -41,7 +41,8 @@ std::uint64_t signatures(const Subject& subject) {
 TEST_CASE("A stranger has no signature checked that only a replica may make") {
   Subject backup(1);
   const Digest digest{};
-  const std::vector<Frame> view_changes{view_change(0, 1), view_change(2, 1), view_change(3, 1)};
+  const std::vector<Frame> view_changes{view_change_from(0, 1), view_change_from(2, 1),
+                                        view_change_from(3, 1)};
   const std::vector<ByteView> views(3, ByteView(*view_changes[0]));
   const Frame frame =
       GENERATE_COPY(as<Frame>(), encode_checkpoint(128, digest, digest, digest, ring(2)),
@@ -54,19 +55,19 @@ TEST_CASE("A stranger has no signature checked that only a replica may make") {
 
 TEST_CASE("A flood in a replica's name does not keep its view change away") {
   Subject backup(1);
-  const Frame junk = forged(view_change(2, 1));
+  const Frame junk = forged(view_change_from(2, 1));
   for (int i = 0; i < kFlood; ++i)
     backup.feed_as_it_is(junk);
-  CHECK(backup.feed(view_change(2, 1)));
+  CHECK(backup.feed(view_change_from(2, 1)));
   // Nor does a replica that passes such on: it uses up its own allowance alone.
   for (int i = 0; i < kFlood; ++i)
-    backup.feed_as_it_is(encode_sealed(*forged(view_change(2, 2)), ring(3)));
+    backup.feed_as_it_is(encode_sealed(*forged(view_change_from(2, 2)), ring(3)));
   CHECK(signatures(backup) <= 1 + Payments::kOfReplica);
   CHECK(backup.dropped(DropReason::rate_limited) >= kFlood - Payments::kOfReplica);
-  CHECK(backup.feed(view_change(2, 2)));
-  CHECK_FALSE(backup.feed(view_change(3, 1)));
-  backup.now += kInterval;
-  CHECK(backup.feed(view_change(3, 1)));
+  CHECK(backup.feed(view_change_from(2, 2)));
+  CHECK_FALSE(backup.feed(view_change_from(3, 1)));
+  backup.now += kAnswerInterval;
+  CHECK(backup.feed(view_change_from(3, 1)));
 }
 
 TEST_CASE("What a replica passes on for clients does not keep its own messages away") {
@@ -76,11 +77,11 @@ TEST_CASE("What a replica passes on for clients does not keep its own messages a
   }
   CHECK(signatures(primary) == Payments::kOfReplica);
   CHECK(primary.dropped(DropReason::rate_limited) == kFlood - Payments::kOfReplica);
-  CHECK(primary.feed(view_change(2, 1)));
+  CHECK(primary.feed(view_change_from(2, 1)));
   // Nor the other way round.
   for (int i = 0; i < kFlood; ++i)
-    primary.feed_as_it_is(encode_sealed(*forged(view_change(3, 2)), ring(3)));
-  CHECK_FALSE(primary.feed(view_change(3, 2)));
+    primary.feed_as_it_is(encode_sealed(*forged(view_change_from(3, 2)), ring(3)));
+  CHECK_FALSE(primary.feed(view_change_from(3, 2)));
   const std::uint64_t before = signatures(primary);
   primary.feed(encode_forward(*retransmitted(request(9)), ring(3)));
   CHECK(signatures(primary) == before + 1);
@@ -88,7 +89,7 @@ TEST_CASE("What a replica passes on for clients does not keep its own messages a
 
 TEST_CASE("A seal proves the replica that made it, for one group of receivers") {
   Subject backup(1);
-  const Frame message = view_change(2, 1);
+  const Frame message = view_change_from(2, 1);
   const Frame sealed = encode_sealed(*message, ring(2));
   const auto at = [&](std::size_t place) {
     Bytes bytes = *sealed;
@@ -112,9 +113,9 @@ TEST_CASE("A seal proves the replica that made it, for one group of receivers") 
 TEST_CASE("A broadcast is sealed once, and once more sent to nobody") {
   Subject backup(1);
   const std::uint64_t heard = 2;
-  backup.feed(view_change(0, heard));
+  backup.feed(view_change_from(0, heard));
   backup.actions.clear();
-  backup.replica.on_frame(*sealed_for(1, view_change(3, heard)), backup.now, backup.actions);
+  backup.replica.on_frame(*sealed_for(1, view_change_from(3, heard)), backup.now, backup.actions);
   std::vector<Frame> sealed;
   for (const Outgoing& outgoing : backup.actions.sends) {
     if (decode_sealed(*outgoing.frame, kReplicas)) sealed.push_back(outgoing.frame);
@@ -144,7 +145,7 @@ TEST_CASE("A client pays for the signatures of its requests") {
   CHECK(backup.dropped(DropReason::rate_limited) == kFlood - Payments::kOfClient);
   CHECK_FALSE(backup.feed(retransmitted(request(1))));
   CHECK(backup.feed(retransmitted(request(1, "op", false, 0, 0, kClient + 1))));
-  backup.now += kInterval;
+  backup.now += kAnswerInterval;
   CHECK(backup.feed(retransmitted(request(1))));
 }
 
@@ -243,7 +244,7 @@ Frame old_claim(NodeId from) {
   return encode_checkpoint(kLongAgo, digest, digest, digest, ring(from));
 }
 
-Frame status(NodeId from, std::uint64_t reached, std::uint64_t counter) {
+Frame status_from(NodeId from, std::uint64_t reached, std::uint64_t counter) {
   StatusMessage message;
   message.counter = counter;
   message.first_retained = 1;
@@ -260,12 +261,12 @@ TEST_CASE("A certificate of an earlier life of the group is none, unless f+1 hav
       backup.feed_as_it_is(encode_sealed(*old_claim(signer), ring(3)));
   };
   show();
-  backup.feed(status(3, kLongAgo, 1));
+  backup.feed(status_from(3, kLongAgo, 1));
   show();
   CHECK(backup.replica.status().last_stable == 0);
   CHECK(signatures(backup) == 0);
   CHECK(backup.dropped(DropReason::outside_water_marks) == 6);
-  backup.feed(status(0, kLongAgo, 1));
+  backup.feed(status_from(0, kLongAgo, 1));
   show();
   CHECK(backup.replica.status().last_stable == kLongAgo);
 }
@@ -282,7 +283,7 @@ TEST_CASE("Nor is it within a view change, or a new view, which accuse nobody fo
     message.certificate.emplace_back(*claim);
   const Frame old = encode_view_change(message, ring(3));
   CHECK_FALSE(backup.feed(old));
-  const std::vector<Frame> asked{view_change(0, 1), view_change(1, 1), old};
+  const std::vector<Frame> asked{view_change_from(0, 1), view_change_from(1, 1), old};
   std::vector<ByteView> frames;
   for (const Frame& frame : asked)
     frames.emplace_back(*frame);

@@ -25,6 +25,9 @@ namespace prophecy::pbft::test {
 
 constexpr std::uint32_t kReplicas = 4;
 constexpr NodeId kClient = kFirstClientId;
+constexpr std::uint32_t kAnotherSession = 1;
+// How long a backup waits for its primary.
+constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
 
 inline PrivateKeys secrets_of(NodeId node) {
   PrivateKeys keys;

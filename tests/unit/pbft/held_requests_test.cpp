@@ -8,8 +8,6 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
-
 const BodyTree& other_tree() {
   static const BodyTree tree(bytes_of_size(333), 100);
   return tree;

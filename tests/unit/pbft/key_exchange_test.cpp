@@ -11,7 +11,7 @@ namespace prophecy::pbft::test {
 namespace {
 
 const Digest kContent = sha256(as_bytes("content"));
-constexpr Duration kInterval = seconds(60);
+constexpr Duration kRefreshInterval = seconds(60);
 constexpr ConversationId kConversation = 7;
 
 // Repeats itself after 2^64 draws; another for each run.
@@ -40,7 +40,7 @@ struct Run {
         ring(*KeyRing::derive(member, keys != nullptr ? *keys : secrets_of(member), as_bytes(group),
                               members_with(member, keys))),
         entropy(run),
-        exchange(ring, {kInterval, sessions}, entropy) {
+        exchange(ring, {kRefreshInterval, sessions}, entropy) {
     exchange.start(TimePoint{});
   }
   // As a group file that was made with other keys for this member would have it.
@@ -163,7 +163,7 @@ TEST_CASE("Asking goes on until there is an answer, and rarely after that") {
   CHECK(acceptor.hears(opener));
   CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250) + seconds(10));
   opener.exchange.on_disconnected(0);
-  CHECK(opener.exchange.next_timer() == TimePoint{} + kInterval);
+  CHECK(opener.exchange.next_timer() == TimePoint{} + kRefreshInterval);
 }
 
 TEST_CASE(
@@ -212,7 +212,7 @@ TEST_CASE("An answer to an older question of the same run rolls nobody back") {
   const auto early = acceptor.exchange.on_accepted_frame(
       1, *opener.exchange.on_connected(0, TimePoint{}), TimePoint{});
   const auto late = opener.exchange.on_link_frame(0, *early.answer, TimePoint{});
-  const TimePoint now = TimePoint{} + kInterval;
+  const TimePoint now = TimePoint{} + kRefreshInterval;
   std::vector<Outgoing> asks;
   opener.exchange.on_tick(now, asks);
   REQUIRE(asks.size() == 1);

@@ -6,54 +6,54 @@
 namespace prophecy::pbft::test {
 namespace {
 
-const Digest kContent = sha256(as_bytes("content"));
+const Digest kSealedContent = sha256(as_bytes("content"));
 
 TEST_CASE("Both ends of a pair agree, and nobody else") {
-  const Tag tag = ring(1).tag(2, kContent);
-  CHECK(ring(2).verify(1, kContent, tag));
-  CHECK_FALSE(ring(3).verify(1, kContent, tag));
-  CHECK_FALSE(ring(2).verify(3, kContent, tag));
+  const Tag tag = ring(1).tag(2, kSealedContent);
+  CHECK(ring(2).verify(1, kSealedContent, tag));
+  CHECK_FALSE(ring(3).verify(1, kSealedContent, tag));
+  CHECK_FALSE(ring(2).verify(3, kSealedContent, tag));
   CHECK_FALSE(ring(2).verify(1, sha256(as_bytes("other")), tag));
 }
 
 TEST_CASE("A tag cannot be reflected to its maker") {
-  const Tag tag = ring(1).tag(2, kContent);
-  CHECK_FALSE(ring(1).verify(2, kContent, tag));
-  CHECK(ring(1).tag(2, kContent) != ring(2).tag(1, kContent));
+  const Tag tag = ring(1).tag(2, kSealedContent);
+  CHECK_FALSE(ring(1).verify(2, kSealedContent, tag));
+  CHECK(ring(1).tag(2, kSealedContent) != ring(2).tag(1, kSealedContent));
 }
 
 TEST_CASE("Another group's keys are others") {
   const KeyRing one = ring_of(1, kReplicas, "another group");
-  CHECK_FALSE(ring(2).verify(1, kContent, one.tag(2, kContent)));
+  CHECK_FALSE(ring(2).verify(1, kSealedContent, one.tag(2, kSealedContent)));
 }
 
 TEST_CASE("Every bit of a tag counts, and its length") {
-  Tag tag = ring(1).tag(2, kContent);
+  Tag tag = ring(1).tag(2, kSealedContent);
   for (std::size_t bit = 0; bit < 8 * tag.size(); ++bit) {
     tag[bit / 8] ^= static_cast<std::uint8_t>(1 << (bit % 8));
-    CHECK_FALSE(ring(2).verify(1, kContent, tag));
+    CHECK_FALSE(ring(2).verify(1, kSealedContent, tag));
     tag[bit / 8] ^= static_cast<std::uint8_t>(1 << (bit % 8));
   }
-  CHECK_FALSE(ring(2).verify(1, kContent, ByteView(tag).first(15)));
-  CHECK_FALSE(ring(2).verify(1, kContent, {}));
+  CHECK_FALSE(ring(2).verify(1, kSealedContent, ByteView(tag).first(15)));
+  CHECK_FALSE(ring(2).verify(1, kSealedContent, {}));
 }
 
 TEST_CASE("An authenticator has a part for every replica but its maker") {
   Bytes authenticator;
-  ring(kClient).append_authenticator(kContent, authenticator);
+  ring(kClient).append_authenticator(kSealedContent, authenticator);
   REQUIRE(authenticator.size() == kReplicas * kTagSize);
   for (NodeId node = 0; node < kReplicas; ++node) {
-    CHECK(ring(node).verify_authenticator(kClient, kContent, authenticator));
-    CHECK_FALSE(ring(node).verify_authenticator(kClient + 1, kContent, authenticator));
+    CHECK(ring(node).verify_authenticator(kClient, kSealedContent, authenticator));
+    CHECK_FALSE(ring(node).verify_authenticator(kClient + 1, kSealedContent, authenticator));
   }
   authenticator[kTagSize] ^= 1;  // the part of replica 1
-  CHECK(ring(0).verify_authenticator(kClient, kContent, authenticator));
-  CHECK_FALSE(ring(1).verify_authenticator(kClient, kContent, authenticator));
+  CHECK(ring(0).verify_authenticator(kClient, kSealedContent, authenticator));
+  CHECK_FALSE(ring(1).verify_authenticator(kClient, kSealedContent, authenticator));
   authenticator.pop_back();
-  CHECK_FALSE(ring(0).verify_authenticator(kClient, kContent, authenticator));
+  CHECK_FALSE(ring(0).verify_authenticator(kClient, kSealedContent, authenticator));
 
   Bytes own;
-  ring(2).append_authenticator(kContent, own);
+  ring(2).append_authenticator(kSealedContent, own);
   CHECK(std::all_of(own.begin() + 2 * kTagSize, own.begin() + 3 * kTagSize,
                     [](std::uint8_t byte) { return byte == 0; }));
 }
@@ -65,16 +65,16 @@ TEST_CASE("Strangers are not known, and clients share no keys") {
   CHECK_FALSE(ring(0).knows(9));
   CHECK_FALSE(ring(0).knows(kClient + 2));
   CHECK_FALSE(ring(kClient).knows(kClient + 1));
-  CHECK_FALSE(ring(0).verify(9, kContent, Tag{}));
+  CHECK_FALSE(ring(0).verify(9, kSealedContent, Tag{}));
 }
 
 TEST_CASE("A signature convinces every member, whoever made it") {
   for (const NodeId signer : {NodeId{1}, kClient}) {
-    const Signature signature = ring(signer).sign(kContent);
+    const Signature signature = ring(signer).sign(kSealedContent);
     for (const NodeId node : {NodeId{0}, NodeId{1}, kClient, kClient + 1}) {
-      CHECK(ring(node).verify_signature(signer, kContent, signature));
-      CHECK_FALSE(ring(node).verify_signature(2, kContent, signature));
-      CHECK_FALSE(ring(node).verify_signature(9, kContent, signature));
+      CHECK(ring(node).verify_signature(signer, kSealedContent, signature));
+      CHECK_FALSE(ring(node).verify_signature(2, kSealedContent, signature));
+      CHECK_FALSE(ring(node).verify_signature(9, kSealedContent, signature));
       CHECK_FALSE(ring(node).verify_signature(signer, sha256(as_bytes("other")), signature));
     }
   }
@@ -82,8 +82,8 @@ TEST_CASE("A signature convinces every member, whoever made it") {
 
 TEST_CASE("A signature is of one group, and for one purpose") {
   const KeyRing elsewhere = ring_of(1, kReplicas, "another group");
-  CHECK(elsewhere.verify_signature(1, kContent, elsewhere.sign(kContent)));
-  CHECK_FALSE(ring(2).verify_signature(1, kContent, elsewhere.sign(kContent)));
+  CHECK(elsewhere.verify_signature(1, kSealedContent, elsewhere.sign(kSealedContent)));
+  CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, elsewhere.sign(kSealedContent)));
   // The same bytes signed without the group and the purpose, and with them.
   const PrivateKeys secrets = secrets_of(1);
   EVP_PKEY* key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr,
@@ -97,13 +97,13 @@ TEST_CASE("A signature is of one group, and for one purpose") {
     EVP_MD_CTX_free(context);
     return signature;
   };
-  CHECK_FALSE(ring(2).verify_signature(1, kContent, plain(kContent)));
+  CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, plain(kSealedContent)));
   Bytes documented{10, 0, 0, 0};
   for (const ByteView part :
-       {as_bytes("test group"), as_bytes("prophecy pbft signature 1"), ByteView(kContent)}) {
+       {as_bytes("test group"), as_bytes("prophecy pbft signature 1"), ByteView(kSealedContent)}) {
     documented.insert(documented.end(), part.begin(), part.end());
   }
-  CHECK(ring(2).verify_signature(1, kContent, plain(documented)));
+  CHECK(ring(2).verify_signature(1, kSealedContent, plain(documented)));
   EVP_PKEY_free(key);
 }
 
@@ -114,25 +114,25 @@ TEST_CASE("Another life of the same group, with the same keys, has other MACs an
   const KeyRing before = ring_in(1, "founded once");
   const KeyRing same = ring_in(2, "founded once");
   const KeyRing anew = ring_in(2, "founded again");
-  CHECK(same.verify_signature(1, kContent, before.sign(kContent)));
-  CHECK_FALSE(anew.verify_signature(1, kContent, before.sign(kContent)));
-  CHECK(same.verify(1, kContent, before.tag(2, kContent)));
-  CHECK_FALSE(anew.verify(1, kContent, before.tag(2, kContent)));
+  CHECK(same.verify_signature(1, kSealedContent, before.sign(kSealedContent)));
+  CHECK_FALSE(anew.verify_signature(1, kSealedContent, before.sign(kSealedContent)));
+  CHECK(same.verify(1, kSealedContent, before.tag(2, kSealedContent)));
+  CHECK_FALSE(anew.verify(1, kSealedContent, before.tag(2, kSealedContent)));
 }
 
 TEST_CASE("Every byte of a signature counts, and its length") {
-  Signature signature = ring(1).sign(kContent);
+  Signature signature = ring(1).sign(kSealedContent);
   for (std::uint8_t& byte : signature) {
     byte ^= 1;
-    CHECK_FALSE(ring(2).verify_signature(1, kContent, signature));
+    CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, signature));
     byte ^= 1;
   }
-  CHECK(ring(2).verify_signature(1, kContent, signature));
-  CHECK_FALSE(ring(2).verify_signature(1, kContent, ByteView(signature).first(63)));
-  CHECK_FALSE(ring(2).verify_signature(1, kContent, {}));
+  CHECK(ring(2).verify_signature(1, kSealedContent, signature));
+  CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, ByteView(signature).first(63)));
+  CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, {}));
   Bytes longer(signature.begin(), signature.end());
   longer.push_back(0);
-  CHECK_FALSE(ring(2).verify_signature(1, kContent, longer));
+  CHECK_FALSE(ring(2).verify_signature(1, kSealedContent, longer));
 }
 
 TEST_CASE("A key that is not the listed one is refused as such") {

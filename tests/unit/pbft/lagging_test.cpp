@@ -10,9 +10,6 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
-constexpr std::uint32_t kAnotherSession = 1;
-
 // What replica 1 says of the checkpoint behind the one batch that it has executed.
 CheckpointMessage claim_behind(const Frame& request) {
   Subject replica(1, every_batch());

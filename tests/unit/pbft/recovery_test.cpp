@@ -14,7 +14,7 @@
 namespace prophecy::pbft::test {
 namespace {
 
-CheckpointMessage claim_of(const Subject& subject) {
+CheckpointMessage own_claim(const Subject& subject) {
   const Frame frame = sent_by(subject, MessageType::checkpoint);
   REQUIRE(frame != nullptr);
   return *decode_checkpoint(*frame);
@@ -25,7 +25,7 @@ CheckpointMessage execute_one(Subject& backup) {
   backup.order(1, {request(1)});
   REQUIRE(backup.actions.executions.size() == 1);
   backup.executed(backup.actions.executions[0].id, "result");
-  return claim_of(backup);
+  return own_claim(backup);
 }
 
 // As the others say when they have the same, but for the service's state.
@@ -298,7 +298,7 @@ TEST_CASE("A state that f+1 claim is not given up for another that f+1 claim") {
   backup.order(2, {request(2)});
   backup.executed(backup.actions.executions.at(0).id, "result");
   CHECK(backup.sent(MessageType::reply) == 1);
-  const auto next = claim_of(backup);
+  const auto next = own_claim(backup);
   for (const NodeId peer : {0u, 2u})
     backup.feed(checkpoint(peer, next, next.service));
   REQUIRE(backup.replica.status().last_stable == 2);
@@ -348,7 +348,7 @@ TEST_CASE("A replica whose state is found wrong answers until it has another one
   const Frame answer = sent_by(backup, MessageType::reply);
   REQUIRE(answer != nullptr);
   CHECK(decode_reply(*answer)->status == ReplyStatus::done);
-  CHECK(claim_of(backup).service != Digest{});
+  CHECK(own_claim(backup).service != Digest{});
   backup.feed(encode_part_message(*theirs.read(right), ring(0)));
   CHECK(backup.replica.counters().states_restored == 1);
 }
@@ -485,7 +485,7 @@ TEST_CASE("Checkpoints without a state of the service leave no parts behind") {
   for (std::uint64_t sequence = 2; sequence < 50; ++sequence) {
     backup.order(sequence, {request(sequence)});
     backup.executed(backup.actions.executions.at(0).id, "result");
-    const auto claim = claim_of(backup);
+    const auto claim = own_claim(backup);
     for (const NodeId peer : {0u, 2u})
       backup.feed(checkpoint(peer, claim, sha256(as_bytes("theirs"))));
     REQUIRE(backup.replica.status().last_stable == sequence);
@@ -502,7 +502,7 @@ TEST_CASE("A replica forgets nothing of its votes when its base lags behind them
     before.order(sequence, {request(sequence)});
     if (before.actions.executions.empty()) continue;
     before.executed(before.actions.executions[0].id, "result");
-    const auto claim = claim_of(before);
+    const auto claim = own_claim(before);
     for (const NodeId peer : {0u, 2u})
       before.feed(checkpoint(peer, claim, claim.service));
   }
@@ -531,7 +531,7 @@ TEST_CASE("A restarted replica has room for every batch behind its base") {
     if (before.actions.executions.empty()) continue;
     before.executed(before.actions.executions[0].id, "result");
     executed = sequence;
-    const auto claim = claim_of(before);
+    const auto claim = own_claim(before);
     for (const NodeId peer : {0u, 2u})
       before.feed(checkpoint(peer, claim, claim.service));
   }
@@ -563,7 +563,7 @@ TEST_CASE("What a transfer has passed over is no decision of this replica's") {
   Subject other(1, every_batch());
   other.order(1, {request(7)});
   other.executed(other.actions.executions.at(0).id, "result");
-  const auto claim = claim_of(other);
+  const auto claim = own_claim(other);
   for (const NodeId peer : {0u, 2u, 3u})
     backup.feed(checkpoint(peer, claim, claim.service));
   backup.now += seconds(1);

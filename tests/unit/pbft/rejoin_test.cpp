@@ -20,7 +20,7 @@ Frame pledge(NodeId from, std::uint64_t incarnation, std::uint64_t checkpoint, b
   return encode_pledge(message, ring(from));
 }
 
-Frame view_change(NodeId from, std::uint64_t incarnation, std::uint64_t view) {
+Frame view_change_of(NodeId from, std::uint64_t incarnation, std::uint64_t view) {
   ViewChangeMessage message;
   message.incarnation = incarnation;
   message.view = view;
@@ -307,22 +307,23 @@ TEST_CASE("One replica talks nobody of a new group into another incarnation") {
 
 TEST_CASE("A pledge: what a peer asked for before it lost its memory counts no more") {
   Subject primary(1);
-  primary.feed(view_change(2, 5, 1));
+  primary.feed(view_change_of(2, 5, 1));
   primary.feed(encode_rejoin(6, ring(2)));
   CHECK(primary.sent(MessageType::pledge) == 1);
-  primary.feed(view_change(3, 0, 1));
+  primary.feed(view_change_of(3, 0, 1));
   CHECK(primary.replica.status().view == 0);  // f+1 would have taken it along
   primary.now += seconds(1);
-  CHECK_FALSE(primary.feed(view_change(2, 5, 2)));
+  CHECK_FALSE(primary.feed(view_change_of(2, 5, 2)));
   primary.now += seconds(1);
-  primary.feed(view_change(2, 6, 1));
+  primary.feed(view_change_of(2, 6, 1));
   CHECK(primary.replica.status().view == 1);
 }
 
 TEST_CASE("A primary that has not heard of a peer's new life breaks no rule by that") {
   Subject backup(1);
   backup.feed(encode_rejoin(6, ring(3)));
-  const std::vector<Frame> asked{view_change(0, 0, 2), view_change(2, 0, 2), view_change(3, 5, 2)};
+  const std::vector<Frame> asked{view_change_of(0, 0, 2), view_change_of(2, 0, 2),
+                                 view_change_of(3, 5, 2)};
   std::vector<ByteView> frames;
   for (const Frame& frame : asked)
     frames.emplace_back(*frame);
@@ -341,8 +342,8 @@ TEST_CASE("A replica believes no view-change message of its own earlier life") {
   for (const NodeId peer : {0u, 2u, 3u})
     backup.feed(pledge(peer, 7000, 1));
   REQUIRE(backup.replica.status().silent_until == 1 + 4);
-  const std::vector<Frame> old_ones{view_change(1, 3, 2), view_change(2, 0, 2),
-                                    view_change(3, 0, 2)};
+  const std::vector<Frame> old_ones{view_change_of(1, 3, 2), view_change_of(2, 0, 2),
+                                    view_change_of(3, 0, 2)};
   std::vector<ByteView> frames(old_ones.size());
   std::transform(old_ones.begin(), old_ones.end(), frames.begin(),
                  [](const Frame& frame) { return ByteView(*frame); });
@@ -375,8 +376,8 @@ TEST_CASE("A primary that says it has lost its memory gets no time to begin its 
   REQUIRE(backup.replica.view() == 1);
   backup.tick(milliseconds(0));
   CHECK(backup.replica.view() == 1);  // nobody else to go on with
-  backup.feed(view_change(0, 0, 1));
-  backup.feed(view_change(3, 0, 1));
+  backup.feed(view_change_of(0, 0, 1));
+  backup.feed(view_change_of(3, 0, 1));
   backup.tick(milliseconds(0));
   CHECK(backup.replica.view() == (speaks_again ? 1 : 2));
 }
@@ -453,7 +454,8 @@ TEST_CASE("All hear of a peer's new life, and who rejects a view for it shows wh
   CHECK(backup.sent(MessageType::rejoin) == kReplicas - 1);
   backup.feed(encode_rejoin(6, ring(3)));
   CHECK(backup.sent(MessageType::rejoin) == 0);
-  const std::vector<Frame> asked{view_change(0, 0, 2), view_change(2, 0, 2), view_change(3, 5, 2)};
+  const std::vector<Frame> asked{view_change_of(0, 0, 2), view_change_of(2, 0, 2),
+                                 view_change_of(3, 5, 2)};
   std::vector<ByteView> frames;
   for (const Frame& frame : asked)
     frames.emplace_back(*frame);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kWindow = 4;
 constexpr std::uint64_t kCapacity = 8;  // of a log for it, without batches that are retained
 
-ReplicaSettings every_batch() {
+ReplicaSettings retaining_nothing() {
   ReplicaSettings settings;
   settings.checkpoint_interval = 1;
   settings.window = kWindow;
@@ -35,7 +35,7 @@ Frame first_sent(const Subject& subject, MessageType type) {
 
 // Backup 1, whose disk does not answer, or refuses.
 struct WithoutDisk : Subject {
-  WithoutDisk() : Subject(1, every_batch()) { answers_flushes = false; }
+  WithoutDisk() : Subject(1, retaining_nothing()) { answers_flushes = false; }
 
   // A whole batch, up to its stable checkpoint; false when it is not taken up.
   bool execute(std::uint64_t sequence) {
@@ -104,7 +104,7 @@ TEST_CASE("A disk that takes no state holds nobody up, and its record stays boun
   // Behind the stable checkpoint it has forgotten nothing of what it said.
   backup.feed(pre_prepare(501, {request(501)}).frame);
   REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
-  Subject again(1, every_batch(), backup.restarted());
+  Subject again(1, retaining_nothing(), backup.restarted());
   CHECK(again.replica.status().last_stable == 500);
   again.feed(pre_prepare(501, {request(501, "another")}).frame);
   CHECK(again.sent(MessageType::prepare) == 0);
@@ -129,7 +129,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A base that was wrong keeps its parts for as long as the disk may name it") {
-  Subject backup(1, every_batch());
+  Subject backup(1, retaining_nothing());
   backup.state = "a wrong state";
   backup.tick(seconds(2));
   backup.order(1, {request(1)});
@@ -158,7 +158,7 @@ TEST_CASE("A base that was wrong keeps its parts for as long as the disk may nam
 }
 
 TEST_CASE("A state that is replaced while it is flushed does not become the base") {
-  Subject backup(1, every_batch());
+  Subject backup(1, retaining_nothing());
   backup.state = "a wrong state";
   backup.tick(seconds(2));
   backup.answers_flushes = false;

@@ -8,8 +8,8 @@
 namespace prophecy::pbft::test {
 namespace {
 
-Frame status(NodeId from, std::uint64_t last_ordered, std::uint64_t first_retained = 1,
-             std::vector<std::uint8_t> slots = {}, std::uint64_t last_stable = 0) {
+Frame status_of_batches(NodeId from, std::uint64_t last_ordered, std::uint64_t first_retained = 1,
+                        std::vector<std::uint8_t> slots = {}, std::uint64_t last_stable = 0) {
   static std::uint64_t counter = 0;
   StatusMessage message;
   message.counter = ++counter;
@@ -76,7 +76,7 @@ TEST_CASE("A peer that gets no further is served ever less often, and others are
     std::size_t bytes = 0;
     for (int i = 0; i < 80; ++i) {
       backup.now += milliseconds(25);
-      backup.feed(status(peer, settled_at(i)));
+      backup.feed(status_of_batches(peer, settled_at(i)));
       for (const Outgoing& outgoing : backup.actions.sends)
         bytes += outgoing.frame->size();
     }
@@ -99,25 +99,25 @@ TEST_CASE("A peer gets exactly what it lacks") {
   backup.feed(prepare(2, 1, proposal.batch));  // prepared: it has sent a commit
   backup.now += seconds(1);
   SECTION("nothing but the pre-prepare") {
-    backup.feed(status(3, 0, 1, {kHasPrePrepare}));
+    backup.feed(status_of_batches(3, 0, 1, {kHasPrePrepare}));
     CHECK(backup.sent(MessageType::prepare) == 1);
     CHECK(backup.sent(MessageType::commit) == 1);
     CHECK(backup.sent(MessageType::pre_prepare) == 0);
   }
   SECTION("only commits are missing") {
-    backup.feed(status(3, 0, 1, {kHasPrePrepare | kHasPrepared}));
+    backup.feed(status_of_batches(3, 0, 1, {kHasPrePrepare | kHasPrepared}));
     CHECK(backup.sent(MessageType::prepare) == 0);
     CHECK(backup.sent(MessageType::commit) == 1);
   }
   SECTION("everything is there") {
-    backup.feed(status(3, 0, 1, {kHasPrePrepare | kHasPrepared | kHasCommitted}));
+    backup.feed(status_of_batches(3, 0, 1, {kHasPrePrepare | kHasPrepared | kHasCommitted}));
     CHECK(backup.actions.sends.empty());
     backup.now += seconds(1);
-    backup.feed(status(3, 1));
+    backup.feed(status_of_batches(3, 1));
     CHECK(backup.actions.sends.empty());
   }
   SECTION("the proposal, and it is small") {
-    backup.feed(status(3, 0));
+    backup.feed(status_of_batches(3, 0));
     CHECK(backup.sent(MessageType::pre_prepare) == 1);
   }
 }
@@ -131,7 +131,7 @@ TEST_CASE("Large proposals that a peer lacks are sent in turns, by those that ca
   for (std::size_t i = 0; i < 2 * kReplicas; ++i) {
     one.now += seconds(1);
     two.now += seconds(1);
-    const Frame lacking = status(3, 0);
+    const Frame lacking = status_of_batches(3, 0);
     one.feed(lacking);
     two.feed(lacking);
     CHECK(one.sent(MessageType::pre_prepare) + two.sent(MessageType::pre_prepare) == 1);
@@ -257,7 +257,7 @@ TEST_CASE(
 TEST_CASE("A decision goes before its batch's content") {
   Subject backup(1);
   backup.order(1, {request(1)});
-  backup.feed(status(2, 0));
+  backup.feed(status_of_batches(2, 0));
   std::vector<MessageType> types;
   for (const Outgoing& outgoing : backup.actions.sends)
     types.push_back(peek_header(*outgoing.frame)->type);
@@ -269,9 +269,9 @@ TEST_CASE("A decision goes before its batch's content") {
 TEST_CASE("A peer that asks too often is not served each time") {
   Subject backup(1);
   backup.feed(pre_prepare(1, {request(1)}).frame);
-  backup.feed(status(3, 0));
+  backup.feed(status_of_batches(3, 0));
   CHECK_FALSE(backup.actions.sends.empty());
-  backup.feed(status(3, 0));
+  backup.feed(status_of_batches(3, 0));
   CHECK(backup.actions.sends.empty());
   CHECK(backup.dropped(DropReason::rate_limited) == 1);
 }
@@ -279,8 +279,8 @@ TEST_CASE("A peer that asks too often is not served each time") {
 TEST_CASE("A Status that is late, or repeated by somebody, is not served in place of a newer one") {
   Subject backup(1);
   backup.feed(pre_prepare(1, {request(1)}).frame);
-  const Frame late = status(3, 0);
-  backup.feed(status(3, 0));
+  const Frame late = status_of_batches(3, 0);
+  backup.feed(status_of_batches(3, 0));
   backup.now += seconds(1);
   backup.feed(late);
   CHECK(backup.actions.sends.empty());
@@ -290,7 +290,7 @@ TEST_CASE("A Status that is late, or repeated by somebody, is not served in plac
 TEST_CASE("A replica that lags behind a peer asks soon") {
   Subject backup(1);
   backup.tick(milliseconds(0));
-  backup.feed(status(2, 3));
+  backup.feed(status_of_batches(2, 3));
   CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
   backup.tick(milliseconds(50));
   CHECK(backup.sent(MessageType::status) == kReplicas - 1);

@@ -10,7 +10,7 @@ namespace {
 constexpr Duration kAllowance = milliseconds(500);
 constexpr Duration kGrace = SlowPrimary::kGrace;
 
-struct Watch {
+struct PaceWatch {
   // A request waits for so long, and is ordered; then nothing waits for a while.
   bool serve(Duration waited, Duration after) {
     slow.note(now, now);
@@ -37,18 +37,18 @@ struct Watch {
 }  // namespace
 
 TEST_CASE("A primary that lets each request wait a little is found out") {
-  Watch watch;
+  PaceWatch watch;
   CHECK(watch.requests_until_blame(milliseconds(125), milliseconds(100)) == 7);
 }
 
 TEST_CASE("Seldom late, or by little, is not slow") {
-  CHECK(Watch().requests_until_blame(kGrace, Duration{}) == 0);
-  CHECK(Watch().requests_until_blame(kGrace + milliseconds(100), milliseconds(500)) == 0);
+  CHECK(PaceWatch().requests_until_blame(kGrace, Duration{}) == 0);
+  CHECK(PaceWatch().requests_until_blame(kGrace + milliseconds(100), milliseconds(500)) == 0);
 }
 
 TEST_CASE(
     "Where f+1 primaries in a row are slow, it is the load, and no more are tried for a while") {
-  Watch watch;
+  PaceWatch watch;
   const auto is_slow = [&] {
     return watch.requests_until_blame(milliseconds(200), Duration{}) > 0;
   };
@@ -66,7 +66,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A primary that has proved itself is none of those in a row") {
-  Watch watch;
+  PaceWatch watch;
   for (int times = 0; times < 5; ++times) {
     REQUIRE(watch.requests_until_blame(milliseconds(200), Duration{}) > 0);
     watch.slow.on_blamed(watch.now);

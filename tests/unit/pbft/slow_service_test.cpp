@@ -7,9 +7,6 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
-constexpr std::uint32_t kAnotherSession = 1;
-
 // A checkpoint comes after every batch, so that nothing behind the first is begun before the
 // service has ended it.
 struct Busy : Subject {

@@ -61,8 +61,8 @@ Frame tentative_reply(NodeId from, std::uint64_t view, std::string_view result =
   return encode_reply(*message, ring(from));
 }
 
-struct Caller {
-  explicit Caller(bool tentative = true, bool linearizable = false)
+struct TentativeCaller {
+  explicit TentativeCaller(bool tentative = true, bool linearizable = false)
       : client(
             [&] {
               ClientSettings settings;
@@ -233,7 +233,7 @@ TEST_CASE("Without the setting nothing is executed before it is committed") {
 }
 
 TEST_CASE("A client takes 2f+1 tentative replies of one view, or f+1 of committed requests") {
-  Caller caller;
+  TentativeCaller caller;
   caller.feed(tentative_reply(0, 0));
   caller.feed(tentative_reply(1, 0));
   CHECK_FALSE(caller.agreed());
@@ -262,7 +262,7 @@ TEST_CASE("A client takes 2f+1 tentative replies of one view, or f+1 of committe
 }
 
 TEST_CASE("With linearizable reads, a replica that may still undo a call is not behind it") {
-  Caller caller(true, true);
+  TentativeCaller caller(true, true);
   caller.feed(reply(0, 1, "good"));
   caller.feed(reply(1, 1, "good"));
   caller.feed(tentative_reply(2, 0, "undone", 2 << 16));
@@ -278,7 +278,7 @@ TEST_CASE("With linearizable reads, a replica that may still undo a call is not 
 }
 
 TEST_CASE("A tentative reply that came to nothing does not end a call") {
-  Caller caller;
+  TentativeCaller caller;
   caller.feed(tentative_reply(0, 0, "undone"));
   caller.feed(tentative_reply(1, 0, "undone"));
   caller.feed(tentative_reply(2, 0, "other"));
@@ -292,7 +292,7 @@ TEST_CASE("A tentative reply that came to nothing does not end a call") {
 }
 
 TEST_CASE("Where nothing is executed ahead, a tentative reply is none") {
-  Caller caller(false);
+  TentativeCaller caller(false);
   for (const NodeId replica : {0u, 1u, 2u})
     caller.feed(tentative_reply(replica, 0));
   CHECK_FALSE(caller.agreed());
@@ -300,7 +300,7 @@ TEST_CASE("Where nothing is executed ahead, a tentative reply is none") {
 }
 
 TEST_CASE("Nobody is accused of another number, or of another view") {
-  Caller caller;
+  TentativeCaller caller;
   caller.feed(tentative_reply(3, 0, "undone", 2 << 16));
   for (const NodeId replica : {0u, 1u, 2u})
     caller.feed(tentative_reply(replica, 0));
@@ -309,7 +309,7 @@ TEST_CASE("Nobody is accused of another number, or of another view") {
 }
 
 TEST_CASE("Who contradicts what a correct replica has prepared in the same view is told of") {
-  Caller caller;
+  TentativeCaller caller;
   caller.feed(tentative_reply(3, 0, "bad"));
   for (const NodeId replica : {0u, 1u, 2u})
     caller.feed(tentative_reply(replica, 0));

@@ -9,7 +9,7 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr Duration kPatience = milliseconds(500);
+constexpr Duration kShortPatience = milliseconds(500);
 
 Frame view_change(NodeId from, std::uint64_t view, std::vector<BatchRecord> prepared = {},
                   std::vector<BatchRecord> pre_prepared = {}) {
@@ -56,7 +56,7 @@ TEST_CASE("4.5.1: a backup that waits too long for a request asks for the next v
   backup.tick(milliseconds(0));
   CHECK(backup.feed(retransmitted(request(1))));
   CHECK(backup.sent(MessageType::forward) == 1);
-  backup.tick(kPatience - milliseconds(1));
+  backup.tick(kShortPatience - milliseconds(1));
   CHECK(backup.sent(MessageType::view_change) == 0);
   backup.tick(milliseconds(1));
   CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
@@ -88,7 +88,7 @@ TEST_CASE("A primary whose process has ended gets no more time for what waits") 
   }
   SECTION("but keeps its place while nothing waits") {
     gone(0);
-    backup.tick(10 * kPatience);
+    backup.tick(10 * kShortPatience);
     CHECK(backup.replica.state() == ReplicaState::normal);
     backup.feed(retransmitted(request(1)));
     backup.tick(milliseconds(0));
@@ -98,13 +98,13 @@ TEST_CASE("A primary whose process has ended gets no more time for what waits") 
     backup.feed(retransmitted(request(1)));
     gone(0);
     backup.feed(pre_prepare(1, {request(1)}).frame);
-    backup.tick(kPatience - milliseconds(1));
+    backup.tick(kShortPatience - milliseconds(1));
     CHECK(backup.replica.state() == ReplicaState::normal);
   }
   SECTION("and what another's process does changes nothing") {
     backup.feed(retransmitted(request(1)));
     gone(1);
-    backup.tick(kPatience - milliseconds(1));
+    backup.tick(kShortPatience - milliseconds(1));
     CHECK(backup.replica.state() == ReplicaState::normal);
   }
   SECTION("nor does it lead the next view") {
@@ -123,18 +123,18 @@ TEST_CASE("4.5.1: a request that is ordered in time is held against nobody") {
   backup.tick(milliseconds(0));
   backup.feed(retransmitted(request(1)));
   backup.order(1, {request(1)});
-  backup.tick(10 * kPatience);
+  backup.tick(10 * kShortPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
 }
 
 TEST_CASE("A primary that gets nothing settled gives itself up (a deviation: see protocol.md)") {
   Subject primary(0);
-  primary.tick(10 * kPatience);
+  primary.tick(10 * kShortPatience);
   CHECK(primary.replica.status().state == ReplicaState::normal);
-  primary.now += 10 * kPatience;  // in which nothing happens
+  primary.now += 10 * kShortPatience;  // in which nothing happens
   primary.feed(request(1));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
-  primary.tick(kPatience - milliseconds(1));
+  primary.tick(kShortPatience - milliseconds(1));
   CHECK(primary.replica.status().state == ReplicaState::normal);
   primary.tick(milliseconds(1));
   CHECK(primary.replica.status().state == ReplicaState::changing_view);
@@ -144,12 +144,12 @@ TEST_CASE("A request that may be authentic here alone is held against no primary
   Subject backup(2);
   backup.feed(with_wrong_macs(request(1), {0, 1, 3}));
   CHECK(backup.sent(MessageType::forward) == 1);
-  backup.tick(10 * kPatience);
+  backup.tick(10 * kShortPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
   // The signature has to be right, or it would be the same game once more.
   backup.feed(wrongly_signed(request(2)));
   CHECK(backup.dropped(DropReason::bad_signature) == 1);
-  backup.tick(10 * kPatience);
+  backup.tick(10 * kShortPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("Whose request had wrong MACs in batches of two primaries has to sign 
 TEST_CASE("4.5.1: who has asked for another view takes no part in the old one") {
   Subject backup(2);
   backup.feed(retransmitted(request(1)));
-  backup.tick(kPatience);
+  backup.tick(kShortPatience);
   backup.feed(pre_prepare(1, {request(1)}).frame);
   CHECK(backup.actions.sends.empty());
   CHECK(backup.dropped(DropReason::wrong_view) == 1);
@@ -226,7 +226,7 @@ TEST_CASE("4.5.2: the time doubles with each failed view, also at a replica that
     backup.feed(view_change(3, view));
     REQUIRE(backup.replica.status().view == view);
   }
-  backup.tick(4 * kPatience - milliseconds(1));
+  backup.tick(4 * kShortPatience - milliseconds(1));
   CHECK(backup.replica.status().view == 4);
   backup.tick(milliseconds(1));
   CHECK(backup.replica.status().view == 5);
@@ -512,12 +512,12 @@ TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it name
 TEST_CASE("4.5.1: without a new view in time a replica asks for the next, and waits longer") {
   Subject backup(2);
   backup.feed(retransmitted(request(1)));
-  backup.tick(kPatience);
+  backup.tick(kShortPatience);
   backup.feed(view_change(0, 1));
-  backup.tick(10 * kPatience);
+  backup.tick(10 * kShortPatience);
   CHECK(backup.replica.status().view == 1);  // nobody else to go on with
   backup.feed(view_change(3, 1));
-  backup.tick(kPatience);
+  backup.tick(kShortPatience);
   CHECK(backup.replica.status().view == 2);
   backup.feed(view_change(0, 2));
   backup.feed(view_change(3, 2));
@@ -573,7 +573,7 @@ TEST_CASE("What was refused in one view is held against no primary of the next")
   backup.feed(new_view(1, 1, {view_change(0, 1), view_change(1, 1), view_change(3, 1)}));
   REQUIRE(backup.replica.status().view == 1);
   for (int i = 0; i < 10; ++i)
-    backup.tick(kPatience);
+    backup.tick(kShortPatience);
   CHECK(backup.replica.state() == ReplicaState::normal);
   CHECK(backup.replica.status().view == 1);
 }

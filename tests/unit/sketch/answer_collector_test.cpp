@@ -9,7 +9,7 @@ namespace prophecy::sketch {
 namespace {
 
 constexpr std::size_t kWhole = 20 << 10;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kBlockBytes = 4096;
 
 Profile small_profile() {
   auto file =
@@ -64,7 +64,7 @@ TEST_CASE("an answer up to the profile's size is whole, a larger one in blocks")
   const Profile profile = small_profile();
   const std::string body(kWhole + 1, 'x');
   for (const bool declared : {true, false}) {
-    for (const std::size_t piece : {std::size_t{1000}, kBlock, body.size()}) {
+    for (const std::size_t piece : {std::size_t{1000}, kBlockBytes, body.size()}) {
       const Collected whole = collect(profile, body.substr(1), piece, declared);
       REQUIRE(whole.fault == AnswerFault::none);
       CHECK_FALSE(whole.form().in_blocks());
@@ -74,9 +74,9 @@ TEST_CASE("an answer up to the profile's size is whole, a larger one in blocks")
       REQUIRE(large.fault == AnswerFault::none);
       REQUIRE(large.form().in_blocks());
       CHECK(large.form().blocks.length == body.size());
-      CHECK(large.form().blocks.block_bytes == kBlock);
+      CHECK(large.form().blocks.block_bytes == kBlockBytes);
       CHECK(large.form().blocks.count() == 6);
-      CHECK(large.form().blocks.matches(0, body.substr(0, kBlock)));
+      CHECK(large.form().blocks.matches(0, body.substr(0, kBlockBytes)));
       CHECK(large.held_max <= (declared ? 0 : kWhole));
     }
   }
@@ -85,16 +85,16 @@ TEST_CASE("an answer up to the profile's size is whole, a larger one in blocks")
 TEST_CASE("what may not be held and is not large enough for blocks has no form") {
   const Profile profile = small_profile();
   const std::string body(kWhole, 'x');
-  CHECK_FALSE(collect(profile, body, kBlock, true, kWhole - 1).possible);
-  CHECK(collect(profile, body, kBlock, false, kWhole - 1).fault == AnswerFault::too_large);
-  CHECK(collect(profile, body + "x", kBlock, false, kWhole - 1).fault == AnswerFault::none);
+  CHECK_FALSE(collect(profile, body, kBlockBytes, true, kWhole - 1).possible);
+  CHECK(collect(profile, body, kBlockBytes, false, kWhole - 1).fault == AnswerFault::too_large);
+  CHECK(collect(profile, body + "x", kBlockBytes, false, kWhole - 1).fault == AnswerFault::none);
 }
 
 TEST_CASE("nothing but a 200 is in blocks") {
   const Profile profile = small_profile();
   const std::string body(10 * kWhole, 'x');
-  CHECK_FALSE(collect(profile, body, kBlock, true, kWhole, 404).possible);
-  CHECK_FALSE(collect(profile, body, kBlock, false, kWhole, 404).possible);
+  CHECK_FALSE(collect(profile, body, kBlockBytes, true, kWhole, 404).possible);
+  CHECK_FALSE(collect(profile, body, kBlockBytes, false, kWhole, 404).possible);
 }
 
 TEST_CASE("forms in blocks are sketched, encoded and compared by all they say") {
@@ -103,10 +103,10 @@ TEST_CASE("forms in blocks are sketched, encoded and compared by all they say") 
   const DigestKind kind = GENERATE(DigestKind::sha1, DigestKind::sha256, DigestKind::gmac);
   const SketchFunction sketch(kind, secret, profile, "g");
   std::string body(kWhole + 1, 'x');
-  const Collected one = collect(profile, body, kBlock, true);
-  body[2 * kBlock + 5] = 'y';
-  const Collected other = collect(profile, body, kBlock, true);
-  const Collected longer = collect(profile, body + "z", kBlock, true);
+  const Collected one = collect(profile, body, kBlockBytes, true);
+  body[2 * kBlockBytes + 5] = 'y';
+  const Collected other = collect(profile, body, kBlockBytes, true);
+  const Collected longer = collect(profile, body + "z", kBlockBytes, true);
   CHECK(sketch.of(one.form()) ==
         sketch.of(collect(profile, std::string(kWhole + 1, 'x'), 1000, false).form()));
   CHECK(sketch.of(one.form()) != sketch.of(other.form()));
@@ -115,13 +115,13 @@ TEST_CASE("forms in blocks are sketched, encoded and compared by all they say") 
   const auto differences = compare(one.form(), other.form());
   REQUIRE(differences.size() == 1);
   CHECK(differences[0].part == "body");
-  CHECK(differences[0].body_offset == 2 * kBlock);
-  CHECK(compare(other.form(), longer.form()).front().body_offset == 5 * kBlock);
+  CHECK(differences[0].body_offset == 2 * kBlockBytes);
+  CHECK(compare(other.form(), longer.form()).front().body_offset == 5 * kBlockBytes);
 }
 
 TEST_CASE("a list that does not fit its length, or another status, does not decode") {
   const Profile profile = small_profile();
-  const Bytes good = collect(profile, std::string(kWhole + 1, 'x'), kBlock, true).encoded;
+  const Bytes good = collect(profile, std::string(kWhole + 1, 'x'), kBlockBytes, true).encoded;
   REQUIRE(decode(good).has_value());
   Bytes bad = good;
   bad.pop_back();
@@ -163,8 +163,8 @@ TEST_CASE("an answer without a form does not name the leak of an earlier one") {
   // Let go of because no more may be held, and yet no longer than a whole answer.
   leak();
   large.status = 200;
-  large.body.assign(kBlock + 1, 'x');
-  AnswerCollector little(profile, kBlock);
+  large.body.assign(kBlockBytes + 1, 'x');
+  AnswerCollector little(profile, kBlockBytes);
   CHECK(little.finish(canonicalizer, large, false, form) == AnswerFault::too_large);
   CHECK(canonicalizer.leaked().empty());
 }

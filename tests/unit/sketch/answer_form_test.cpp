@@ -5,7 +5,7 @@
 namespace prophecy::sketch {
 namespace {
 
-std::string fields_of(std::string_view lines, std::string_view body = "") {
+std::string answer_fields(std::string_view lines, std::string_view body = "") {
   MadeAnswer made(Profile(), answer_text(lines, body));
   REQUIRE(made.fault == AnswerFault::none);
   return made.fields();
@@ -25,44 +25,47 @@ bool sketchable(std::string_view lines, int status = 200) {
 }  // namespace
 
 TEST_CASE("covered fields are sorted, everything else is gone") {
-  CHECK(fields_of("X-Unknown: u\r\nDate: d\r\nServer: s\r\nVia: v\r\nAge: 1\r\n"
-                  "Accept-Ranges: bytes\r\nETag: \"e\"\r\nX-Powered-By: p\r\nX-Cache: HIT\r\n"
-                  "X-Cache-Hits: 2\r\nX-Varnish: 1\r\nServer-Timing: t\r\nNEL: n\r\n"
-                  "Report-To: r\r\nReporting-Endpoints: r\r\nX-Runtime: 1\r\nX-Served-By: s\r\n"
-                  "Keep-Alive: max=99\r\nConnection: Keep-Alive, Upgrade\r\nUpgrade: h2\r\n"
-                  "Proxy-Authenticate: p\r\nTrailer: t\r\nProphecy-Sketch: forged\r\n"
-                  "Content-Type: t/x\r\nLast-Modified: l\r\nX-Request-Id: 1\r\n",
-                  "body") == "[content-type=t/x][last-modified=l][x-request-id=1][x-unknown=u]");
+  CHECK(answer_fields("X-Unknown: u\r\nDate: d\r\nServer: s\r\nVia: v\r\nAge: 1\r\n"
+                      "Accept-Ranges: bytes\r\nETag: \"e\"\r\nX-Powered-By: p\r\nX-Cache: HIT\r\n"
+                      "X-Cache-Hits: 2\r\nX-Varnish: 1\r\nServer-Timing: t\r\nNEL: n\r\n"
+                      "Report-To: r\r\nReporting-Endpoints: r\r\nX-Runtime: 1\r\nX-Served-By: s\r\n"
+                      "Keep-Alive: max=99\r\nConnection: Keep-Alive, Upgrade\r\nUpgrade: h2\r\n"
+                      "Proxy-Authenticate: p\r\nTrailer: t\r\nProphecy-Sketch: forged\r\n"
+                      "Content-Type: t/x\r\nLast-Modified: l\r\nX-Request-Id: 1\r\n",
+                      "body") ==
+        "[content-type=t/x][last-modified=l][x-request-id=1][x-unknown=u]");
 }
 
 TEST_CASE("repeats are joined, but for Set-Cookie") {
-  CHECK(fields_of("Vary: a\r\nSet-Cookie: 2\r\nLink: x\r\nVary: b\r\nSet-Cookie: 1\r\n") ==
+  CHECK(answer_fields("Vary: a\r\nSet-Cookie: 2\r\nLink: x\r\nVary: b\r\nSet-Cookie: 1\r\n") ==
         "[link=x][set-cookie=2][set-cookie=1][vary=a, b]");
-  CHECK(fields_of("Vary: \r\nVary: b\r\n") == "[vary=b]");
-  CHECK(fields_of("Vary: \r\nVary:\r\n") == "[vary=]");
+  CHECK(answer_fields("Vary: \r\nVary: b\r\n") == "[vary=b]");
+  CHECK(answer_fields("Vary: \r\nVary:\r\n") == "[vary=]");
 }
 
 TEST_CASE("Expires beside max-age is the sketcher's to write") {
-  CHECK(fields_of("Expires: e\r\n") == "[expires=e]");
-  CHECK(fields_of("Expires: e\r\nCache-Control: public, Max-Age=3\r\n") ==
+  CHECK(answer_fields("Expires: e\r\n") == "[expires=e]");
+  CHECK(answer_fields("Expires: e\r\nCache-Control: public, Max-Age=3\r\n") ==
         "[cache-control=public, Max-Age=3][expires=]");
-  CHECK(fields_of("Cache-Control: max-age = 3\r\nExpires: e\r\n") ==
+  CHECK(answer_fields("Cache-Control: max-age = 3\r\nExpires: e\r\n") ==
         "[cache-control=max-age = 3][expires=]");
-  CHECK(fields_of("Cache-Control: max-age=3\r\nExpires: e\r\nExpires: f\r\n") ==
+  CHECK(answer_fields("Cache-Control: max-age=3\r\nExpires: e\r\nExpires: f\r\n") ==
         "[cache-control=max-age=3][expires=]");
-  CHECK(fields_of("Cache-Control: max-age=x\r\nExpires: e\r\n") ==
+  CHECK(answer_fields("Cache-Control: max-age=x\r\nExpires: e\r\n") ==
         "[cache-control=max-age=x][expires=e]");
-  CHECK(fields_of("Cache-Control: s-maxage=3\r\nExpires: e\r\n") ==
+  CHECK(answer_fields("Cache-Control: s-maxage=3\r\nExpires: e\r\n") ==
         "[cache-control=s-maxage=3][expires=e]");
-  CHECK(fields_of("Cache-Control: x=\"max-age=1, max-age=2\"\r\nExpires: e\r\n") ==
+  CHECK(answer_fields("Cache-Control: x=\"max-age=1, max-age=2\"\r\nExpires: e\r\n") ==
         "[cache-control=x=\"max-age=1, max-age=2\"][expires=e]");
   // What several say is what they say together.
-  CHECK(fields_of("Cache-Control: max-age=1x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
+  CHECK(answer_fields("Cache-Control: max-age=1x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
         "[cache-control=max-age=1x, max-age=10][expires=e]");
-  CHECK(fields_of("Cache-Control: private=\"x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
-        "[cache-control=private=\"x, max-age=10][expires=e]");
-  CHECK(fields_of("Cache-Control: no-transform\r\nExpires: e\r\nCache-Control: max-age=10\r\n") ==
-        "[cache-control=no-transform, max-age=10][expires=]");
+  CHECK(
+      answer_fields("Cache-Control: private=\"x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
+      "[cache-control=private=\"x, max-age=10][expires=e]");
+  CHECK(
+      answer_fields("Cache-Control: no-transform\r\nExpires: e\r\nCache-Control: max-age=10\r\n") ==
+      "[cache-control=no-transform, max-age=10][expires=]");
 }
 
 TEST_CASE("the length in an answer to HEAD is covered") {
@@ -81,7 +84,7 @@ TEST_CASE("faults") {
     CHECK(fault_of("Connection: close, " + std::string(name) + "\r\n") ==
           AnswerFault::nominated_field);
   }
-  CHECK(fields_of("Connection: X-Own\r\nX-Own: 1\r\nX-Other: 2\r\n") == "[x-other=2]");
+  CHECK(answer_fields("Connection: X-Own\r\nX-Own: 1\r\nX-Other: 2\r\n") == "[x-other=2]");
 }
 
 TEST_CASE("what may be sketched") {

@@ -7,7 +7,7 @@ namespace prophecy::sketch {
 namespace {
 
 // The mistakes in this list, or "".
-std::string mistakes(const std::string& names) {
+std::string drop_mistakes(const std::string& names) {
   auto file = ConfigFile::parse("[[route]]\ndrop = [" + names + "]\n", "f.toml");
   REQUIRE(file.has_value());
   for (ConfigSection& section : file->root().sections("route"))
@@ -25,7 +25,8 @@ DroppedFields dropped(const std::string& names) {
   return fields;
 }
 
-RequestForm form_of(const std::string& text, const DroppedFields* fields, bool tunnels = false) {
+RequestForm form_without(const std::string& text, const DroppedFields* fields,
+                         bool tunnels = false) {
   const MadeRequest made(
       Profile(), text,
       {.client_address = "192.0.2.7", .upgrade = tunnels ? "x" : "", .dropped = fields});
@@ -54,22 +55,23 @@ TEST_CASE("a request with dropped fields is handled as one without them") {
       "X-Remote_User: root\r\nReferer: r\r\nCookie: b\r\n";
   const std::string kept = "Accept: */*\r\nUser-Agent: u\r\nX-Own: 1\r\n";
   for (const char* method : {"GET", "HEAD", "DELETE", "OPTIONS"}) {
-    const RequestForm with = form_of(request(method, gone + kept), &fields);
-    const RequestForm without = form_of(request(method, kept), nullptr);
+    const RequestForm with = form_without(request(method, gone + kept), &fields);
+    const RequestForm without = form_without(request(method, kept), nullptr);
     INFO(method);
     CHECK(with.wire == without.wire);
     CHECK(with.key == without.key);
     CHECK(group_wire(with) == group_wire(without));
   }
   const std::string upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n";
-  CHECK(form_of(request("GET", gone + upgrade), &fields, true).wire ==
-        form_of(request("GET", upgrade), nullptr, true).wire);
+  CHECK(form_without(request("GET", gone + upgrade), &fields, true).wire ==
+        form_without(request("GET", upgrade), nullptr, true).wire);
 }
 
 TEST_CASE("a dropped field is no reason to refuse a request") {
   const DroppedFields fields = dropped(R"("authorization", "origin")");
   const std::string twice = "Authorization: a\r\nAuthorization: b\r\nOrigin: a\r\nOrigin: b\r\n";
-  CHECK(form_of(request("GET", twice), &fields).key == form_of(request("GET", ""), nullptr).key);
+  CHECK(form_without(request("GET", twice), &fields).key ==
+        form_without(request("GET", ""), nullptr).key);
   RequestCanonicalizer canonicalizer;
   RequestForm form;
   const http::Request parsed = parse_request(request("PUT", twice));
@@ -81,7 +83,7 @@ TEST_CASE("a dropped field is no reason to refuse a request") {
 
 TEST_CASE("the group is told of no User-Agent where it is dropped") {
   const DroppedFields fields = dropped(R"("user-agent")");
-  const std::string group = group_wire(form_of(request("GET", "User-Agent: u\r\n"), &fields));
+  const std::string group = group_wire(form_without(request("GET", "User-Agent: u\r\n"), &fields));
   CHECK(group.find("user-agent") == std::string::npos);
   CHECK(group.find("x-forwarded-for: 192.0.2.1\r\n") != std::string::npos);
 }
@@ -97,7 +99,7 @@ TEST_CASE("dropped fields are counted") {
 }
 
 TEST_CASE("what may not be dropped is said with its line") {
-  CHECK(mistakes(R"("host")") ==
+  CHECK(drop_mistakes(R"("host")") ==
         "f.toml:2:9: route.drop: expected fields that a request can do without, found \"host\", "
         "which "
         "is handled by the sketcher");
@@ -130,23 +132,23 @@ TEST_CASE("what may not be dropped is said with its line") {
                            "overwrite",
                            "lock-token"}) {
     INFO(name);
-    CHECK(mistakes('"' + std::string(name) + '"').find("can do without") != std::string::npos);
+    CHECK(drop_mistakes('"' + std::string(name) + '"').find("can do without") != std::string::npos);
   }
   for (const char* name : {"", "a b", "a:", "x\\r\\n"}) {
     INFO(name);
-    CHECK(mistakes('"' + std::string(name) + '"').find("expected names of header fields") !=
+    CHECK(drop_mistakes('"' + std::string(name) + '"').find("expected names of header fields") !=
           std::string::npos);
   }
   for (const char* name :
        {"cookie", "Authorization", "accept", "origin", "x-original-url", "referer", "X_REMOTE_USER",
         "cache-control", "true-client-ip", "iframe"}) {
     INFO(name);
-    CHECK(mistakes('"' + std::string(name) + '"').empty());
+    CHECK(drop_mistakes('"' + std::string(name) + '"').empty());
   }
   std::string many;
   for (int i = 0; i < 257; ++i)
     many += "\"x-" + std::to_string(i) + "\", ";
-  CHECK(mistakes(many).find("expected at most 256") != std::string::npos);
+  CHECK(drop_mistakes(many).find("expected at most 256") != std::string::npos);
   CHECK(dropped("").empty());
   CHECK_FALSE(dropped("\"x\"").empty());
 }

@@ -19,7 +19,7 @@ std::string mistakes(const std::string& lines) {
   return finished ? "" : finished.error().message;
 }
 
-Profile profile_of(const std::string& lines) {
+Profile canonical_profile(const std::string& lines) {
   auto file = ConfigFile::parse("[canonical]\n" + lines, "f.toml");
   REQUIRE(file.has_value());
   Profile profile = Profile::from_config(file->root().section("canonical"));
@@ -55,7 +55,7 @@ TEST_CASE("an absent section is the default") {
 }
 
 TEST_CASE("additions change the rules and the id") {
-  const Profile profile = profile_of(
+  const Profile profile = canonical_profile(
       "keyed_headers = [\"X-Tenant\", \"user-agent\"]\nforwarded_headers = [\"x-trace\"]\n"
       "dropped_answer_headers = [\"X-Backend\", \"last-modified\"]\n");
   CHECK(profile.request_rule("x-tenant") == RequestRule::keyed);
@@ -70,13 +70,13 @@ TEST_CASE("additions change the rules and the id") {
 }
 
 TEST_CASE("the id depends on the rules, not on how they were written") {
-  CHECK(profile_of("keyed_headers = [\"a\", \"b\"]").id() ==
-        profile_of("keyed_headers = [\"B\", \"a\", \"b\"]").id());
-  CHECK(profile_of("keyed_headers = [\"a\"]").id() !=
-        profile_of("forwarded_headers = [\"a\"]").id());
-  CHECK(profile_of("keyed_headers = [\"a\"]").id() !=
-        profile_of("dropped_answer_headers = [\"a\"]").id());
-  CHECK(profile_of("keyed_headers = [\"accept\"]").id() == Profile().id());
+  CHECK(canonical_profile("keyed_headers = [\"a\", \"b\"]").id() ==
+        canonical_profile("keyed_headers = [\"B\", \"a\", \"b\"]").id());
+  CHECK(canonical_profile("keyed_headers = [\"a\"]").id() !=
+        canonical_profile("forwarded_headers = [\"a\"]").id());
+  CHECK(canonical_profile("keyed_headers = [\"a\"]").id() !=
+        canonical_profile("dropped_answer_headers = [\"a\"]").id());
+  CHECK(canonical_profile("keyed_headers = [\"accept\"]").id() == Profile().id());
 }
 
 TEST_CASE("what may not be configured is said with its line") {

@@ -6,7 +6,7 @@
 namespace prophecy::sketch {
 namespace {
 
-Profile profile_of(const std::string& lines) {
+Profile profile_with(const std::string& lines) {
   auto file = ConfigFile::parse(lines, "f.toml");
   REQUIRE(file.has_value());
   Profile profile = Profile::from_config(file->root());
@@ -14,7 +14,7 @@ Profile profile_of(const std::string& lines) {
   return profile;
 }
 
-const AddressRanges kTrusted{*AddressRange::parse("10.0.0.0/8")};
+const AddressRanges kTrustedProxies{*AddressRange::parse("10.0.0.0/8")};
 
 // A request behind a trusted peer, and both of its texts.
 struct Texts {
@@ -24,7 +24,7 @@ struct Texts {
     const http::Request request =
         parse_request(method + " /x?y HTTP/1.1\r\nHost: a\r\n" + lines + body);
     RequestCanonicalizer canonicalizer(std::move(forwarding));
-    const RequestContext context{.client_address = peer, .trusted_peers = &kTrusted};
+    const RequestContext context{.client_address = peer, .trusted_peers = &kTrustedProxies};
     REQUIRE_FALSE(canonicalizer.locate(request, context, form).has_value());
     REQUIRE_FALSE(canonicalizer.canonicalize(request, context, profile, form).has_value());
     form.append_group_wire(group);
@@ -52,7 +52,7 @@ TEST_CASE("a read's text for the group has constants in place of the visible exc
   const Texts read(
       "User-Agent: sqlmap\r\nReferer: r\r\nX-Request-Id: 1\r\ntraceparent: 2\r\nX-Own: 3\r\n"
       "X-Forwarded-For: 10.9.9.9\r\nCookie: c\r\n",
-      profile_of("forwarded_headers = [\"x-own\"]"));
+      profile_with("forwarded_headers = [\"x-own\"]"));
   CHECK(read.group ==
         "GET /x?y HTTP/1.1\r\nhost: a\r\ncookie: c\r\nuser-agent: Prophecy\r\n"
         "accept-encoding: identity\r\nvia: 1.1 prophecy\r\nx-forwarded-for: 192.0.2.1\r\n"
@@ -79,7 +79,7 @@ TEST_CASE("the text for the group is a function of the key") {
   for (const ForwardingStyle style : {ForwardingStyle::x_forwarded, ForwardingStyle::forwarded}) {
     for (const char* lines :
          {"", "forwarded_headers = [\"x-trace\"]", "keyed_headers = [\"cache-control\"]"}) {
-      const Profile profile = profile_of(lines);
+      const Profile profile = profile_with(lines);
       const Forwarding forwarding{.style = style};
       const Texts first(kKeyed, profile, forwarding);
       for (const char* peer : {"10.0.0.1", "127.0.0.1", "2001:db8::7", ""}) {
@@ -97,7 +97,7 @@ TEST_CASE("the text for the group is a function of the key") {
 }
 
 TEST_CASE("a value that is keyed goes to the group as well") {
-  const Profile keyed = profile_of("key_client_address = true\nkeyed_headers = [\"user-agent\"]");
+  const Profile keyed = profile_with("key_client_address = true\nkeyed_headers = [\"user-agent\"]");
   for (const ForwardingStyle style : {ForwardingStyle::x_forwarded, ForwardingStyle::forwarded}) {
     const Forwarding forwarding{.style = style};
     for (const std::string& client : kClients) {

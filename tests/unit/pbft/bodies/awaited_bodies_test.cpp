@@ -11,7 +11,7 @@
 namespace prophecy::pbft::test {
 namespace {
 
-Frame new_view(std::uint64_t view, const BatchRecord& record) {
+Frame new_view_with(std::uint64_t view, const BatchRecord& record) {
   std::vector<Frame> frames;
   for (const NodeId from : {0U, 1U, 3U}) {
     ViewChangeMessage message;
@@ -68,7 +68,7 @@ TEST_CASE("What has come of a body is not fetched again in the next view") {
     const auto part = tree().part(first[0].parts[i]);
     backup.feed(encode_part_message(*part, ring(kClient)));
   }
-  backup.feed(new_view(1, {1, 0, proposal.batch}));
+  backup.feed(new_view_with(1, {1, 0, proposal.batch}));
   REQUIRE(backup.replica.status().view == 1);
   backup.feed(proposal.frame);
   CHECK(backup.replica.status().bodies_missing == 1);
@@ -82,16 +82,15 @@ TEST_CASE("A body that no later view wants is given up") {
   Subject backup(2);
   backup.feed(pre_prepare(1, {by_digest(1)}).frame);
   const Proposal other = pre_prepare(1, {request(2)});
-  backup.feed(new_view(1, {1, 0, other.batch}));
+  backup.feed(new_view_with(1, {1, 0, other.batch}));
   CHECK(backup.replica.status().bodies_missing == 1);
   backup.now += seconds(1);
-  backup.feed(new_view(3, {1, 1, other.batch}));
+  backup.feed(new_view_with(3, {1, 1, other.batch}));
   REQUIRE(backup.replica.status().view == 3);
   CHECK(backup.replica.status().bodies_missing == 0);
 }
 
 TEST_CASE("What others have committed blames nobody while its body is on its way") {
-  constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
   Subject backup(3);
   const Proposal proposal = pre_prepare(1, {by_digest(1)});
   backup.feed(proposal.frame);

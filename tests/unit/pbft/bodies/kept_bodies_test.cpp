@@ -11,7 +11,7 @@ CheckpointMessage claim_about_body(const Subject& subject) {
   return *decode_checkpoint(*sent_by(subject, MessageType::checkpoint));
 }
 
-void order_first(Subject& subject, const Proposal& proposal) {
+void order_proposal(Subject& subject, const Proposal& proposal) {
   subject.feed(proposal.frame);
   deliver(subject);
   subject.feed(prepare(2, 1, proposal.batch));
@@ -68,7 +68,7 @@ TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its 
 TEST_CASE("A state takes no body away that a restart may still be asked for") {
   const Proposal proposal = pre_prepare(1, {by_digest(1)});
   Subject other(1, every_batch());
-  order_first(other, proposal);
+  order_proposal(other, proposal);
   const auto claim = claim_about_body(other);
   ReplicaSettings settings = every_batch();
   settings.retained_batches = 0;

@@ -9,7 +9,6 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr std::uint32_t kAnotherSession = 1;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 BodyTree body_of(std::uint64_t size) {

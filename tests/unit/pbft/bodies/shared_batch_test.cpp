@@ -17,7 +17,7 @@ constexpr std::uint64_t bits(NodeId one, NodeId other) {
 // Any two of the backups, but no backup in all three.
 constexpr std::array<std::uint64_t, 3> kHolders = {bits(1, 2), bits(2, 3), bits(1, 3)};
 
-BodyTree body_of(std::size_t number) {
+BodyTree numbered_body(std::size_t number) {
   return BodyTree(bytes_of_size(450 + number), 100);
 }
 
@@ -25,8 +25,8 @@ std::uint64_t holders_of(const BodyName& name) {
   return kHolders.at(name.size - 450);
 }
 
-struct Queue {
-  Queue() : queue(settings, QuorumRule::standard(1)) {}
+struct BatchQueue {
+  BatchQueue() : queue(settings, QuorumRule::standard(1)) {}
 
   bool add(NodeId client, std::uint64_t timestamp, std::uint64_t holders) {
     const Frame frame = holders != 0 ? by_digest(timestamp) : request(timestamp, "small");
@@ -74,7 +74,7 @@ TEST_CASE("A primary proposes bodies in one batch while 2f others have all of th
   primary.feed(request(1, "small", false, 0, 9));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   for (std::uint32_t number = 0; number < kHolders.size(); ++number) {
-    const BodyTree body = body_of(number);
+    const BodyTree body = numbered_body(number);
     const Frame named = by_digest(1, body.name(), number);
     primary.feed(named);
     deliver(primary, body);
@@ -90,7 +90,7 @@ TEST_CASE("A primary proposes bodies in one batch while 2f others have all of th
 }
 
 TEST_CASE("A body that cannot join a batch begins the next one, and holds nobody else up") {
-  Queue waiting;
+  BatchQueue waiting;
   const NodeId torn = kClient;
   REQUIRE(waiting.add(torn, 1, kHolders[0]));
   REQUIRE(waiting.add(torn, 2, kHolders[1]));
@@ -177,14 +177,14 @@ TEST_CASE("A body that a third backup comes to have joins another one's batch") 
 }
 
 TEST_CASE("Bodies that the same replicas have share a batch") {
-  Queue waiting;
+  BatchQueue waiting;
   for (std::uint64_t i = 1; i <= 3; ++i)
     REQUIRE(waiting.add(kClient, i, kHolders[0]));
   CHECK(waiting.take() == std::vector<NodeId>(3, kClient));
 }
 
 TEST_CASE("A body that too few have begins a batch, which no other body joins") {
-  Queue waiting;
+  BatchQueue waiting;
   const std::uint64_t one = std::uint64_t{1} << 1;
   SECTION("before it") {
     REQUIRE(waiting.add(kClient, 1, one));
@@ -202,7 +202,7 @@ TEST_CASE("A body that too few have begins a batch, which no other body joins") 
 }
 
 TEST_CASE("A client whose bodies share no batch saves no turns up") {
-  Queue waiting;
+  BatchQueue waiting;
   waiting.settings.batch_requests_max = 4;
   for (std::uint64_t i = 1; i <= 6; ++i)
     REQUIRE(waiting.add(kClient, i, kHolders.at(i % 2)));
