@@ -148,10 +148,10 @@ TEST_CASE("A replica that serves each second Status has its turn all the same") 
     return one.sent(MessageType::pre_prepare);
   };
   // So much that it serves the peer less often from then on.
-  REQUIRE(sends(status(3, 0)) + sends(status(3, 0)) == 1);
+  REQUIRE(sends(status_of_batches(3, 0)) + sends(status_of_batches(3, 0)) == 1);
   std::size_t sent = 0;
   for (std::size_t i = 0; i < 64; ++i) {
-    const Frame lacking = status(3, 0);
+    const Frame lacking = status_of_batches(3, 0);
     if ((decode_status(*lacking, kReplicas)->counter % 2 == 1) == is_odd) sent += sends(lacking);
   }
   CHECK(sent > 8);

@@ -10,18 +10,18 @@ namespace {
 
 constexpr Duration kGivenUpAfter = seconds(5);
 
-BodyTree body_of(std::size_t size) {
+BodyTree sized_body(std::size_t size) {
   return BodyTree(bytes_of_size(size), 100);
 }
 
 // Two bodies of 450 bytes are more than one client may have.
-ReplicaSettings narrow() {
+ReplicaSettings narrow_room() {
   ReplicaSettings settings;
   settings.queue_bytes_max = 1000;
   return settings;
 }
 
-struct Holder {
+struct SessionHolder {
   HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body,
                              NodeId client = kClient) {
     const Frame frame = finish_request(begin_request(body.name(), kReplicas), session, timestamp,
@@ -58,7 +58,7 @@ struct Holder {
 
   GivenInputs inputs;
   MemoryPartStore parts;
-  Context context{narrow(), ring(1), QuorumRule::standard(1), 1, inputs};
+  Context context{narrow_room(), ring(1), QuorumRule::standard(1), 1, inputs};
   ClientTable clients{1000};
   Bodies bodies{context, parts};
   HeldRequests held{context, bodies, clients};
@@ -82,18 +82,18 @@ const std::vector<HeldRequests::Key> kSessionSeven{{kClient, 7}};
 }  // namespace
 
 TEST_CASE("A session in which no request finds a place is forgotten after a while") {
-  Holder holder;
-  const BodyTree first = body_of(450);
+  SessionHolder holder;
+  const BodyTree first = sized_body(450);
   REQUIRE(holder.hold(0, 1, first) == HeldRequests::Outcome::held);
   for (const DurableParts& durable : holder.bring(first))
     holder.bodies.on_durable(durable.id, true);
   REQUIRE(holder.held.whole_of(kClient, 0) != nullptr);
-  const BodyTree other = body_of(449);
+  const BodyTree other = sized_body(449);
   SECTION("a new one") {
     CHECK(holder.hold(1, 1, other) == HeldRequests::Outcome::no_room);
   }
   SECTION("one whose request made way for another one, which found no room") {
-    const BodyTree small = body_of(40);
+    const BodyTree small = sized_body(40);
     REQUIRE(holder.hold(1, 1, small) == HeldRequests::Outcome::held);
     const auto stored = holder.bring(small);
     REQUIRE(stored.size() == 1);
@@ -107,18 +107,18 @@ TEST_CASE("A session in which no request finds a place is forgotten after a whil
 }
 
 TEST_CASE("The bodies of all clients take the room to the last byte, and no more") {
-  Holder holder;
+  SessionHolder holder;
   for (const NodeId client : {kClient, kClient + 1})
-    REQUIRE(holder.hold(0, 1, body_of(400), client) == HeldRequests::Outcome::held);
-  REQUIRE(holder.hold(0, 1, body_of(100), kClient + 3) == HeldRequests::Outcome::held);
-  CHECK(holder.hold(1, 1, body_of(101), kClient + 3) == HeldRequests::Outcome::no_room);
-  CHECK(holder.hold(2, 1, body_of(100), kClient + 3) == HeldRequests::Outcome::held);
-  CHECK(holder.hold(1, 1, body_of(1), kClient + 1) == HeldRequests::Outcome::no_room);
+    REQUIRE(holder.hold(0, 1, sized_body(400), client) == HeldRequests::Outcome::held);
+  REQUIRE(holder.hold(0, 1, sized_body(100), kClient + 3) == HeldRequests::Outcome::held);
+  CHECK(holder.hold(1, 1, sized_body(101), kClient + 3) == HeldRequests::Outcome::no_room);
+  CHECK(holder.hold(2, 1, sized_body(100), kClient + 3) == HeldRequests::Outcome::held);
+  CHECK(holder.hold(1, 1, sized_body(1), kClient + 1) == HeldRequests::Outcome::no_room);
 }
 
 TEST_CASE("A batch that was ordered costs a look at the sessions of its requests alone") {
-  Holder holder;
-  const BodyTree body = body_of(40);
+  SessionHolder holder;
+  const BodyTree body = sized_body(40);
   for (const std::uint32_t session : {7U, 8U})
     REQUIRE(holder.hold(session, 1, body) == HeldRequests::Outcome::held);
   REQUIRE(holder.sessions() == 2);

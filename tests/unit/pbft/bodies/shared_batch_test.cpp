@@ -107,7 +107,7 @@ TEST_CASE("A body that cannot join a batch begins the next one, and holds nobody
 }
 
 TEST_CASE("Bodies share a batch once the same replicas have come to have them") {
-  Queue waiting;
+  BatchQueue waiting;
   const std::uint64_t all = kHolders[0] | kHolders[1];
   for (std::uint64_t i = 1; i <= 3; ++i)
     REQUIRE(waiting.add(kClient + static_cast<NodeId>(i % 2), i, kHolders.at(i - 1)));
@@ -157,7 +157,7 @@ TEST_CASE("A body that a third backup comes to have joins another one's batch") 
       batch_digest(*decode_pre_prepare(*primary.actions.sends.at(0).frame, kReplicas));
   std::vector<Frame> named;
   for (std::uint32_t number = 0; number < 2; ++number) {
-    const BodyTree body = body_of(number);
+    const BodyTree body = numbered_body(number);
     named.push_back(by_digest(1, body.name(), number));
     primary.feed(named.back());
     deliver(primary, body);
