@@ -170,15 +170,6 @@ void Replica::Machine::propose(ReplicaActions& out) {
   }
 }
 
-bool Replica::Machine::take_next(ReplicaActions& out) {
-  Slot* slot = log.find(context.progress.last_ordered + 1);
-  if (!recovery.has_base() || slot == nullptr) return false;
-  held.expect(*slot);
-  if (!execution.take(*slot, out)) return false;
-  held.note_ordered(*slot);
-  return true;
-}
-
 void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
@@ -192,8 +183,11 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       intake.on_new_view(out);
     }
     if (recovery.take_replaced()) progress = true;
-    while (take_next(out))
+    for (Slot* slot = log.find(context.progress.last_ordered + 1);
+         recovery.has_base() && slot != nullptr && execution.take(*slot, out);
+         slot = log.find(context.progress.last_ordered + 1)) {
       progress = true;
+    }
     progress = execution.advance(out) || progress;
     intake.on_ordered(out);
     context.journal.stable(checkpoints, out);

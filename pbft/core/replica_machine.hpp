@@ -84,7 +84,6 @@ class Replica::Machine {
   void on_part(ByteView frame, ReplicaActions& out);
   bool on_hello(ByteView frame);
   void propose(ReplicaActions& out);
-  [[nodiscard]] bool take_next(ReplicaActions& out);
   void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] std::uint64_t awaited_checkpoint() const {

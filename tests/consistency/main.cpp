@@ -100,6 +100,10 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments) 
     if (!number || (name != "--seeds" && name != "--first")) return std::nullopt;
     (name == "--seeds" ? options.seeds : options.first) = *number;
   }
+  if (options.bounds.empty()) {
+    std::cerr << "simulate: --bounds is missing: name docs/reads.md\n\n";
+    return std::nullopt;
+  }
   return options;
 }
 

@@ -47,6 +47,8 @@ bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
       contradict();
       return false;
     }
+    for (const Session* session : ahead_->sessions)
+      ordered_.emplace_back(session->client, session->number);
     leave_ahead();
     count_as_ordered(slot);
     return true;
@@ -178,6 +180,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
       session.is_ahead = true;
       ahead_->sessions.push_back(&session);
     }
+    if (!ahead_) ordered_.emplace_back(request.client, request.session);
     Pending pending;
     pending.client = request.client;
     pending.session = request.session;
@@ -559,6 +562,7 @@ ExecutionStage::Restored ExecutionStage::on_restored(bool done) {
 bool ExecutionStage::load(const CheckpointClaim& claim) {
   const auto root = read_order_root(parts_, claim.order);
   sessions_.clear();
+  is_loaded_ = true;
   hold({});
   has_sessions_ = false;
   if (!root || root->sequence != claim.sequence ||

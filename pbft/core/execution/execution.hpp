@@ -154,6 +154,10 @@ class ExecutionStage {
   [[nodiscard]] bool adopt(std::uint64_t sequence, const CheckpointClaim* from,
                            ReplicaActions& out);
   [[nodiscard]] bool has_sessions() const { return has_sessions_; }
+  // Those of which requests were ordered since the last call; and whether others may be, since
+  // sessions came with a state.
+  [[nodiscard]] std::vector<SessionName> take_ordered() { return std::exchange(ordered_, {}); }
+  [[nodiscard]] bool take_loaded() { return std::exchange(is_loaded_, false); }
 
  private:
   struct Pending {
@@ -264,6 +268,8 @@ class ExecutionStage {
   bool lost_while_restoring_ = false;
   // Whose requests were executed is known. Not so when a checkpoint's table could not be read.
   bool has_sessions_ = true;
+  std::vector<SessionName> ordered_;  // since they were taken
+  bool is_loaded_ = false;            // likewise
   std::uint64_t restores_ = 0;
   std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
   std::uint64_t first_id_ = 1;

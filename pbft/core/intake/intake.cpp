@@ -170,8 +170,8 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (!forwarder) session.full_reply_timestamp = request.timestamp;
     return context_.drop(DropReason::duplicate);
   }
-  enqueue(request, frame, digest, {},
-          is_waited_for ? RequestQueue::Place::front : RequestQueue::Place::last);
+  (void)enqueue(request, frame, digest, {},
+                is_waited_for ? RequestQueue::Place::front : RequestQueue::Place::last);
 }
 
 // A client whose clock was set back while it did not run begins below its last timestamp. Its MAC
@@ -224,15 +224,17 @@ void Intake::on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out
 }
 
 void Intake::on_ordered(ReplicaActions& out) {
-  look_at(held_.take_let_go(), out);
-  if (held_.concerns_all()) on_bodies(out);
+  const std::vector<SessionName> ordered = execution_.take_ordered();
+  const bool is_loaded = execution_.take_loaded();
+  if (is_loaded || held_.knows_other_view()) return on_bodies(out);
+  look_at(ordered, out);
 }
 
 void Intake::on_tick(ReplicaActions& out) {
   look_at(held_.take_due(), out);
 }
 
-void Intake::look_at(const std::vector<HeldRequests::Key>& sessions, ReplicaActions& out) {
+void Intake::look_at(const std::vector<SessionName>& sessions, ReplicaActions& out) {
   for (const auto& [client, session] : sessions) {
     if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
   }
@@ -302,8 +304,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   }
   if (holders < context_.quorum.holders || awaits_voters(held)) return spread(held, out);
   held.holders_queued = held.holders & ~context_.elsewhere;
-  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders_queued});
-  if (session.queued_timestamp < held.timestamp)
+  if (!enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders_queued}))
     held_.arm({held.client, held.session}, context_.now + kQueuedAgainAfter);
 }
 
@@ -347,10 +348,11 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
   held_.arm({held.client, held.session}, *held.spread_at);
 }
 
-void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
+bool Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
                      const RequestQueue::HeldBody& body, RequestQueue::Place place) {
   if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
-    return context_.drop(DropReason::signature_wanted);
+    context_.drop(DropReason::signature_wanted);
+    return true;
   }
   displaced_.clear();
   const bool is_queued = queue_.add(request, frame, digest, body, place, displaced_);
@@ -361,8 +363,12 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
     if (session.queued_timestamp == other.timestamp) session.queued_timestamp = 0;
     held_.arm({other.client, other.session}, context_.now + kQueuedAgainAfter);
   }
-  if (!is_queued) return context_.drop(DropReason::queue_full);
-  clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
+  if (is_queued) {
+    clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
+  } else {
+    context_.drop(DropReason::queue_full);
+  }
+  return is_queued;
 }
 
 // The others check so many signatures on this replica's behalf, and no more: a client is not to use
@@ -402,7 +408,7 @@ void Intake::on_new_view(ReplicaActions& out) {
   for (const Frame& frame : patience_.frames()) {
     const auto request = decode_request(*frame, context_.quorum.replicas);
     ASSERT(request.has_value());
-    if (!request->body) enqueue(*request, *frame, sha256(request->content), {});
+    if (!request->body) (void)enqueue(*request, *frame, sha256(request->content), {});
   }
   on_bodies(out);
 }

@@ -31,9 +31,8 @@ class Intake {
   void on_forward(ByteView frame, TimePoint now, ReplicaActions& out);
   // A view has begun: what waits is the new primary's.
   void on_new_view(ReplicaActions& out);
-  // Goes on with requests by digest whose bodies have come, and lets go of what is ordered.
-  void on_bodies(ReplicaActions& out);
-  // After these have settled, and after a batch was ordered: what concerns their sessions alone.
+  // Goes on with requests by digest, and lets go of what is ordered: after these bodies have
+  // settled, and after batches were ordered. Looks at the sessions alone that they concern.
   void on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out);
   void on_ordered(ReplicaActions& out);
   void on_tick(ReplicaActions& out);
@@ -53,14 +52,17 @@ class Intake {
   bool handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);
   void hold(const RequestMessage& request, ByteView frame, const Digest& digest,
             std::optional<NodeId> forwarder, ReplicaActions& out);
-  void look_at(const std::vector<HeldRequests::Key>& sessions, ReplicaActions& out);
+  // At all of them.
+  void on_bodies(ReplicaActions& out);
+  void look_at(const std::vector<SessionName>& sessions, ReplicaActions& out);
   void go_on_with(HeldRequest& held, ReplicaActions& out);
   void spread(HeldRequest& held, ReplicaActions& out);
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
   [[nodiscard]] bool awaits_voters(HeldRequest& held);
-  void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
-               const RequestQueue::HeldBody& body,
-               RequestQueue::Place place = RequestQueue::Place::last);
+  // False when there is no room for it now.
+  [[nodiscard]] bool enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
+                             const RequestQueue::HeldBody& body,
+                             RequestQueue::Place place = RequestQueue::Place::last);
   [[nodiscard]] bool is_following() const {
     return !context_.is_primary() && context_.state == ReplicaState::normal;
   }

@@ -54,14 +54,30 @@ bool HeldRequests::is_large(std::uint64_t bytes) const {
 
 bool HeldRequests::fits(NodeId client, std::uint64_t bytes, bool asks) {
   if (bytes > context_.settings.body_bytes_max) return false;
+  if (fits_in(client, bytes, 1)) return true;
+  // Else replicas that are full of different requests could never come to hold the same.
+  return asks && (fits_in(client, bytes, 2) || (!is_large(bytes) && !is_asked_for(client)));
+}
+
+bool HeldRequests::fits_in(NodeId client, std::uint64_t bytes, std::uint32_t share) {
   const OfClient& held = of_client_[client];
-  // Else two replicas that are full of different requests could never come to hold the same.
-  const std::uint32_t share = asks ? 2 : 1;
   if (held.bodies >= share * kBodiesOfClientMax) return false;
   if (held.bodies > 0 && bodies_held_ >= share * kBodiesMax) return false;
   if (is_large(bytes)) return held.large < share;
   return held.bytes == 0 || (!is_large((held.bytes + bytes) / share) &&
                              bytes_ + bytes <= share * context_.settings.queue_bytes_max);
+}
+
+// The primary of this view has asked for something of the client that is held.
+bool HeldRequests::is_asked_for(NodeId client) const {
+  const auto is_asked = [&](const std::optional<HeldRequest>& held) {
+    return held && held->asked_in == context_.view;
+  };
+  for (auto at = sessions_.lower_bound({client, 0}); at != sessions_.end(); ++at) {
+    if (at->first.first != client) break;
+    if (is_asked(at->second.whole) || is_asked(at->second.coming)) return true;
+  }
+  return false;
 }
 
 void HeldRequests::count(NodeId client, std::uint64_t bytes) {
@@ -75,7 +91,7 @@ void HeldRequests::count(NodeId client, std::uint64_t bytes) {
   }
 }
 
-void HeldRequests::drop(const Key& key, std::optional<HeldRequest>& request) {
+void HeldRequests::drop(const SessionName& key, std::optional<HeldRequest>& request) {
   if (!request) return;
   const NodeId client = key.first;
   by_body_.erase(by_body_.find({request->body->name(), key}));
@@ -115,10 +131,23 @@ void HeldRequests::join(HeldRequest& held, const RequestMessage& request, ByteVi
 HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView frame,
                                          const Digest& digest, std::optional<NodeId> forwarder,
                                          bool asks) {
-  const Key key(request.client, request.session);
+  const SessionName key(request.client, request.session);
   OfSession& session = sessions_[key];
-  // A session in which nothing finds a place is forgotten then.
-  arm(key, context_.now + kGivenUpAfter);
+  const Outcome outcome = hold_in(session, key, request, frame, digest, forwarder, asks);
+  if (session.whole || session.coming) {
+    arm_to_give_up(key, session);
+  } else if (session.forwarded.empty()) {
+    sessions_.erase(key);
+  } else {  // so that what others say is known a while if it finds a place
+    arm(key, context_.now + kGivenUpAfter);
+  }
+  return outcome;
+}
+
+HeldRequests::Outcome HeldRequests::hold_in(OfSession& session, const SessionName& key,
+                                            const RequestMessage& request, ByteView frame,
+                                            const Digest& digest, std::optional<NodeId> forwarder,
+                                            bool asks) {
   const Name name{request.timestamp, digest};
   if (forwarder) note_forwarded(session, *forwarder, name);
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
@@ -159,11 +188,10 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   by_body_.emplace(*request.body, key);
   session.coming = std::move(fresh);
   settle(key, session);
-  arm_to_give_up(key, session);
   return Outcome::held;
 }
 
-void HeldRequests::settle(const Key& key, OfSession& session) {
+void HeldRequests::settle(const SessionName& key, OfSession& session) {
   ++context_.looks;
   const std::uint64_t ordered = clients_.session(key.first, key.second).ordered_timestamp();
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
@@ -192,9 +220,7 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
 
 std::vector<HeldRequest*> HeldRequests::whole() {
   std::vector<HeldRequest*> found;
-  ordered_then_ = context_.progress.last_ordered;
   view_then_ = context_.view;
-  let_go_.clear();
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     OfSession& session = at->second;
     settle(at->first, session);
@@ -228,19 +254,18 @@ TimePoint HeldRequests::timer_of(const OfSession& session) {
   return is_coming ? session.coming->body->progressed_at() + kGivenUpAfter : TimePoint::max();
 }
 
-std::vector<HeldRequests::Key> HeldRequests::sessions_of(
-    const std::vector<BodyName>& bodies) const {
-  std::vector<Key> keys;
+std::vector<SessionName> HeldRequests::sessions_of(const std::vector<BodyName>& bodies) const {
+  std::vector<SessionName> keys;
   for (const BodyName& body : bodies) {
-    for (auto at = by_body_.lower_bound({body, Key{}}); at != by_body_.end() && at->first == body;
-         ++at) {
+    for (auto at = by_body_.lower_bound({body, SessionName{}});
+         at != by_body_.end() && at->first == body; ++at) {
       keys.push_back(at->second);
     }
   }
   return keys;
 }
 
-void HeldRequests::arm(const Key& key, TimePoint at) {
+void HeldRequests::arm(const SessionName& key, TimePoint at) {
   if (at == TimePoint::max()) return;
   const auto [armed, is_new] = armed_at_.try_emplace(key, at);
   if (!is_new) {
@@ -251,43 +276,18 @@ void HeldRequests::arm(const Key& key, TimePoint at) {
   timers_.emplace(at, key);
 }
 
-void HeldRequests::arm_to_give_up(const Key& key, const OfSession& session) {
+void HeldRequests::arm_to_give_up(const SessionName& key, const OfSession& session) {
   arm(key, timer_of(session));
 }
 
-std::vector<HeldRequests::Key> HeldRequests::take_due() {
-  std::vector<Key> due;
+std::vector<SessionName> HeldRequests::take_due() {
+  std::vector<SessionName> due;
   while (next_timer() <= context_.now) {
     due.push_back(timers_.begin()->second);
     armed_at_.erase(due.back());
     timers_.erase(timers_.begin());
   }
   return due;
-}
-
-// A batch may be executed once it is prepared, and is ordered later on.
-void HeldRequests::expect(const Slot& slot) {
-  const bool is_next = (slot.phase == SlotPhase::prepared || slot.phase == SlotPhase::committed) &&
-                       slot.execution == SlotExecution::none;
-  if (!is_next || (expected_in_ == slot.sequence && expected_batch_ == slot.batch)) return;
-  expected_.clear();
-  // Its requests are not known: it was executed before, and undone.
-  const bool is_known = !slot.requests.empty() || slot.pre_prepare == nullptr;
-  expected_in_ = is_known ? slot.sequence : 0;
-  expected_batch_ = slot.batch;
-  for (const BatchRequest& request : slot.requests)
-    expected_.emplace_back(request.client, request.session);
-}
-
-// What a state brings is found by looking at all.
-void HeldRequests::note_ordered(const Slot& slot) {
-  const std::uint64_t sequence = slot.sequence;
-  if (context_.progress.last_ordered != sequence) return;  // it is executed ahead
-  const bool is_expected =
-      std::exchange(expected_in_, 0) == sequence && expected_batch_ == slot.batch;
-  if (!is_expected || sequence != ordered_then_ + 1) return;
-  ordered_then_ = sequence;
-  if (!sessions_.empty()) let_go_.insert(let_go_.end(), expected_.begin(), expected_.end());
 }
 
 }  // namespace prophecy::pbft

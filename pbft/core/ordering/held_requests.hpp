@@ -9,9 +9,9 @@
 // does not come is dropped after a while.
 // Bounded in the bytes that are announced, and in the number of bodies, half of each for one
 // client; one of each client always finds room. What is larger than that half of the bytes is not
-// counted in bytes with the others: of such bodies, which lie on the disk, each client has one, and
-// neither keeps the other from finding room. What the primary wants held may take as much once
-// more: it proposes only what enough replicas hold.
+// counted in bytes with the others: of such bodies, which lie on the disk, each client has one.
+// What the primary wants held may take as much once more, and one body of each client beyond that
+// in each view: it proposes only what enough replicas hold.
 #pragma once
 
 #include <array>
@@ -24,7 +24,6 @@
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/state/client_table.hpp"
-#include "pbft/core/state/log.hpp"
 #include "pbft/core/state/settings.hpp"
 
 namespace prophecy::pbft {
@@ -55,8 +54,6 @@ struct HeldRequest {
 
 class HeldRequests {
  public:
-  using Key = std::pair<NodeId, std::uint32_t>;  // client and session
-
   HeldRequests(Context& context, Bodies& bodies, ClientTable& clients)
       : context_(context), bodies_(bodies), clients_(clients) {}
 
@@ -73,25 +70,18 @@ class HeldRequests {
   // same however many others are held.
   [[nodiscard]] HeldRequest* whole_of(NodeId client, std::uint32_t session);
   // The sessions that hold one of these bodies.
-  [[nodiscard]] std::vector<Key> sessions_of(const std::vector<BodyName>& bodies) const;
+  [[nodiscard]] std::vector<SessionName> sessions_of(const std::vector<BodyName>& bodies) const;
 
   // The session is to be looked at then, and when its request is given up.
-  void arm(const Key& key, TimePoint at);
+  void arm(const SessionName& key, TimePoint at);
   // Those for which it is time; none is armed any more.
-  [[nodiscard]] std::vector<Key> take_due();
+  [[nodiscard]] std::vector<SessionName> take_due();
   [[nodiscard]] TimePoint next_timer() const {
     return timers_.empty() ? TimePoint::max() : timers_.begin()->first;
   }
 
-  // Before and after the next batch is taken to be executed: what it lets go once it is ordered.
-  void expect(const Slot& slot);
-  void note_ordered(const Slot& slot);
-  [[nodiscard]] std::vector<Key> take_let_go() { return std::exchange(let_go_, {}); }
-  // All are to be looked at: more was ordered since, or another view is asked for.
-  [[nodiscard]] bool concerns_all() const {
-    return !sessions_.empty() &&
-           (context_.progress.last_ordered != ordered_then_ || context_.view != view_then_);
-  }
+  // Since all were looked at, another view is asked for.
+  [[nodiscard]] bool knows_other_view() const { return context_.view != view_then_; }
 
  private:
   struct Name {
@@ -122,29 +112,29 @@ class HeldRequests {
   [[nodiscard]] static HeldRequest* whole_of(OfSession& session);
   [[nodiscard]] bool is_large(std::uint64_t bytes) const;
   bool fits(NodeId client, std::uint64_t bytes, bool asks);
+  // In so many times the share of all and of one client.
+  bool fits_in(NodeId client, std::uint64_t bytes, std::uint32_t share);
+  [[nodiscard]] bool is_asked_for(NodeId client) const;
+  Outcome hold_in(OfSession& session, const SessionName& key, const RequestMessage& request,
+                  ByteView frame, const Digest& digest, std::optional<NodeId> forwarder, bool asks);
   void count(NodeId client, std::uint64_t bytes);
-  void drop(const Key& key, std::optional<HeldRequest>& request);
+  void drop(const SessionName& key, std::optional<HeldRequest>& request);
   void join(HeldRequest& held, const RequestMessage& request, ByteView frame,
             std::optional<NodeId> forwarder, bool asks);
-  void settle(const Key& key, OfSession& session);
-  void arm_to_give_up(const Key& key, const OfSession& session);
+  void settle(const SessionName& key, OfSession& session);
+  void arm_to_give_up(const SessionName& key, const OfSession& session);
 
   Context& context_;
   Bodies& bodies_;
   ClientTable& clients_;
-  std::map<Key, OfSession> sessions_;
+  std::map<SessionName, OfSession> sessions_;
   std::map<NodeId, OfClient> of_client_;
   std::uint64_t bytes_ = 0;
   std::uint32_t bodies_held_ = 0;  // of any size
-  std::uint64_t ordered_then_ = 0;
   std::uint64_t view_then_ = 0;
-  std::multiset<std::pair<BodyName, Key>> by_body_;
-  std::set<std::pair<TimePoint, Key>> timers_;
-  std::map<Key, TimePoint> armed_at_;
-  std::uint64_t expected_in_ = 0;  // the number that is ordered next, or none
-  Digest expected_batch_{};
-  std::vector<Key> expected_;  // its sessions
-  std::vector<Key> let_go_;    // those of batches that were ordered since
+  std::multiset<std::pair<BodyName, SessionName>> by_body_;
+  std::set<std::pair<TimePoint, SessionName>> timers_;
+  std::map<SessionName, TimePoint> armed_at_;
 };
 
 }  // namespace prophecy::pbft

@@ -178,6 +178,7 @@ void Rejoin::raise_incarnation(ReplicaActions& out) {
   if (known <= incarnation || known == UINT64_MAX || soon || heard().fresh >= needed()) return;
   raised_at_ = context_.now;
   incarnation = known + 1;
+  enough_since_.reset();  // pledges for this one are still to come
   context_.journal.membership(context_.membership, out);
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -22,6 +23,8 @@
 #include "pbft/wire/messages.hpp"
 
 namespace prophecy::pbft {
+
+using SessionName = std::pair<NodeId, std::uint32_t>;  // its client, and its number there
 
 struct Session {
   NodeId client = 0;

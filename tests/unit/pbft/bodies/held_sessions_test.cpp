@@ -10,24 +10,32 @@ namespace {
 
 constexpr Duration kGivenUpAfter = seconds(5);
 
-BodyTree sized_body(std::size_t size) {
+BodyTree body_of(std::size_t size) {
   return BodyTree(bytes_of_size(size), 100);
 }
 
 // Two bodies of 450 bytes are more than one client may have.
-ReplicaSettings narrow_room() {
+ReplicaSettings narrow() {
   ReplicaSettings settings;
   settings.queue_bytes_max = 1000;
   return settings;
 }
 
-struct SessionHolder {
-  HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body,
-                             NodeId client = kClient) {
-    const Frame frame = finish_request(begin_request(body.name(), kReplicas), session, timestamp,
-                                       false, 0, ring(client));
+struct Holder {
+  HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body) {
+    return hold(by_digest(timestamp, body.name(), session), std::nullopt, false);
+  }
+  // One of so many bytes that does not come.
+  HeldRequests::Outcome hold_name(NodeId client, std::uint32_t session, std::uint64_t bytes,
+                                  std::optional<NodeId> forwarder = std::nullopt,
+                                  bool asks = false) {
+    const BodyName name{bytes, sha256(as_bytes(std::to_string(client) + std::to_string(session)))};
+    return hold(finish_request(begin_request(name, kReplicas), session, 1, false, 0, ring(client)),
+                forwarder, asks);
+  }
+  HeldRequests::Outcome hold(const Frame& frame, std::optional<NodeId> forwarder, bool asks) {
     const auto message = decode_request(*frame, kReplicas);
-    return held.hold(*message, *frame, sha256(message->content), std::nullopt, false);
+    return held.hold(*message, *frame, sha256(message->content), forwarder, asks);
   }
   // All of it comes; the disk has it once that is said.
   std::vector<DurableParts> bring(const BodyTree& body) {
@@ -58,42 +66,27 @@ struct SessionHolder {
 
   GivenInputs inputs;
   MemoryPartStore parts;
-  Context context{narrow_room(), ring(1), QuorumRule::standard(1), 1, inputs};
+  Context context{narrow(), ring(1), QuorumRule::standard(1), 1, inputs};
   ClientTable clients{1000};
   Bodies bodies{context, parts};
   HeldRequests held{context, bodies, clients};
 };
 
-// Number 1, with one request by digest of session 7.
-Slot slot_at(SlotPhase phase) {
-  Slot slot(kReplicas);
-  slot.sequence = 1;
-  slot.batch = sha256(as_bytes("batch"));
-  slot.pre_prepare = by_digest(1);
-  slot.phase = phase;
-  slot.requests.emplace_back();
-  slot.requests.back().client = kClient;
-  slot.requests.back().session = 7;
-  return slot;
-}
-
-const std::vector<HeldRequests::Key> kSessionSeven{{kClient, 7}};
-
 }  // namespace
 
 TEST_CASE("A session in which no request finds a place is forgotten after a while") {
-  SessionHolder holder;
-  const BodyTree first = sized_body(450);
+  Holder holder;
+  const BodyTree first = body_of(450);
   REQUIRE(holder.hold(0, 1, first) == HeldRequests::Outcome::held);
   for (const DurableParts& durable : holder.bring(first))
     holder.bodies.on_durable(durable.id, true);
   REQUIRE(holder.held.whole_of(kClient, 0) != nullptr);
-  const BodyTree other = sized_body(449);
+  const BodyTree other = body_of(449);
   SECTION("a new one") {
     CHECK(holder.hold(1, 1, other) == HeldRequests::Outcome::no_room);
   }
   SECTION("one whose request made way for another one, which found no room") {
-    const BodyTree small = sized_body(40);
+    const BodyTree small = body_of(40);
     REQUIRE(holder.hold(1, 1, small) == HeldRequests::Outcome::held);
     const auto stored = holder.bring(small);
     REQUIRE(stored.size() == 1);
@@ -107,70 +100,58 @@ TEST_CASE("A session in which no request finds a place is forgotten after a whil
 }
 
 TEST_CASE("The bodies of all clients take the room to the last byte, and no more") {
-  SessionHolder holder;
+  Holder holder;
   for (const NodeId client : {kClient, kClient + 1})
-    REQUIRE(holder.hold(0, 1, sized_body(400), client) == HeldRequests::Outcome::held);
-  REQUIRE(holder.hold(0, 1, sized_body(100), kClient + 3) == HeldRequests::Outcome::held);
-  CHECK(holder.hold(1, 1, sized_body(101), kClient + 3) == HeldRequests::Outcome::no_room);
-  CHECK(holder.hold(2, 1, sized_body(100), kClient + 3) == HeldRequests::Outcome::held);
-  CHECK(holder.hold(1, 1, sized_body(1), kClient + 1) == HeldRequests::Outcome::no_room);
+    REQUIRE(holder.hold_name(client, 0, 400) == HeldRequests::Outcome::held);
+  REQUIRE(holder.hold_name(kClient + 3, 0, 100) == HeldRequests::Outcome::held);
+  CHECK(holder.hold_name(kClient + 3, 1, 101) == HeldRequests::Outcome::no_room);
+  CHECK(holder.hold_name(kClient + 3, 2, 100) == HeldRequests::Outcome::held);
+  CHECK(holder.hold_name(kClient + 1, 1, 1) == HeldRequests::Outcome::no_room);
 }
 
-TEST_CASE("A batch that was ordered costs a look at the sessions of its requests alone") {
-  SessionHolder holder;
-  const BodyTree body = sized_body(40);
-  for (const std::uint32_t session : {7U, 8U})
-    REQUIRE(holder.hold(session, 1, body) == HeldRequests::Outcome::held);
-  REQUIRE(holder.sessions() == 2);
-  Slot slot = slot_at(SlotPhase::committed);
-  const auto order = [&] {
-    holder.held.expect(slot);
-    slot.requests.clear();
-    slot.execution = SlotExecution::executing;
-    holder.context.progress.last_ordered = 1;
-    holder.held.note_ordered(slot);
-  };
-  SECTION("in one go") {
-    order();
-    CHECK(holder.held.take_let_go() == kSessionSeven);
-    CHECK_FALSE(holder.held.concerns_all());
+TEST_CASE("A session without a place is kept for what replicas have forwarded alone") {
+  Holder holder;
+  for (std::uint32_t session = 0; session < 3000; ++session)
+    (void)holder.hold_name(kClient, session, 1);
+  CHECK(holder.sessions() == 500);
+  CHECK(holder.hold_name(kClient, 3000, 1, 2) == HeldRequests::Outcome::no_room);
+  CHECK(holder.sessions() == 501);
+}
+
+TEST_CASE("What the primary of a view asks for finds a place beside all that is held") {
+  Holder holder;
+  constexpr NodeId kOther = kClient + 1;
+  constexpr NodeId kHonest = kClient + 3;
+  REQUIRE(holder.hold_name(kHonest, 0, 40) == HeldRequests::Outcome::held);
+  for (const NodeId client : {kClient, kOther}) {
+    // The primary of view 0 is faulty, and so are these clients.
+    for (std::uint32_t session = 0; session < 20; ++session)
+      (void)holder.hold_name(client, session, 50, 0, true);
   }
-  SECTION("executed before it was committed") {
-    slot.phase = SlotPhase::prepared;
-    holder.held.expect(slot);
-    slot.requests.clear();
-    slot.execution = SlotExecution::executing;
-    holder.held.note_ordered(slot);
-    CHECK(holder.held.take_let_go().empty());
-    REQUIRE(holder.hold(9, 1, body) == HeldRequests::Outcome::held);
-    slot.phase = SlotPhase::committed;
-    order();
-    CHECK(holder.held.take_let_go() == kSessionSeven);
-    CHECK_FALSE(holder.held.concerns_all());
+  CHECK(holder.hold_name(kHonest, 1, 40) == HeldRequests::Outcome::no_room);
+  CHECK(holder.hold_name(kHonest, 1, 40, 0, true) == HeldRequests::Outcome::held);
+  CHECK(holder.hold_name(kHonest, 2, 40, 0, true) == HeldRequests::Outcome::no_room);
+  holder.context.view = 1;
+  CHECK(holder.hold_name(kHonest, 2, 40, 1, true) == HeldRequests::Outcome::held);
+  CHECK(holder.hold_name(kHonest, 3, 40, 1, true) == HeldRequests::Outcome::no_room);
+}
+
+TEST_CASE("A batch without requests costs no look at what is held") {
+  Subject backup(1);
+  for (std::uint32_t session = 0; session < 100; ++session) {
+    const BodyName name{16, sha256(as_bytes(std::to_string(session)))};
+    backup.feed(by_digest(1, name, session));
   }
-  SECTION("executed before, and undone: its requests are not known, and all are looked at") {
-    slot.requests.clear();
-    order();
-    CHECK(holder.held.take_let_go().empty());
-    CHECK(holder.held.concerns_all());
-  }
-  SECTION("another batch than the one that was expected") {
-    slot.phase = SlotPhase::prepared;
-    holder.held.expect(slot);
-    slot.phase = SlotPhase::committed;
-    slot.batch = sha256(as_bytes("another"));
-    slot.requests.back().session = 8;
-    order();
-    CHECK(holder.held.take_let_go() == std::vector<HeldRequests::Key>{{kClient, 8}});
-    CHECK_FALSE(holder.held.concerns_all());
-  }
-  SECTION("more than one of which nothing is known") {
-    slot.sequence = 2;
-    holder.held.expect(slot);
-    holder.context.progress.last_ordered = 2;
-    holder.held.note_ordered(slot);
-    CHECK(holder.held.concerns_all());
-  }
+  REQUIRE(backup.replica.status().bodies_missing == 100);
+  const std::uint64_t before = backup.replica.looks();
+  const Proposal proposal = pre_prepare(1, {});
+  backup.feed(proposal.frame);
+  for (const NodeId peer : {2U, 3U})
+    backup.feed(prepare(peer, 1, proposal.batch));
+  for (const NodeId peer : {0U, 2U})
+    backup.feed(commit(peer, 1, proposal.batch));
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  CHECK(backup.replica.looks() == before);
 }
 
 TEST_CASE("What a thousand bodies that do not come cost others' events") {
