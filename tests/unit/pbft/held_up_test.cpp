@@ -9,7 +9,7 @@
 namespace prophecy::pbft::test {
 namespace {
 
-constexpr NodeId kOther = kClient + 1;
+constexpr NodeId kFilling = kClient + 1;
 
 // Each of the other client's requests fills the log.
 ReplicaSettings one_request_to_a_log() {
@@ -148,7 +148,7 @@ TEST_CASE("A primary that fills its log at once each time cannot leave a client 
   std::function<void()> fill = [&] {
     ++timestamp;
     for (NodeId to = 0; to < kReplicas; ++to)
-      group.send(to, request(timestamp, std::string(600, 'x'), false, 0, 0, kOther));
+      group.send(to, request(timestamp, std::string(600, 'x'), false, 0, 0, kFilling));
     group.at(group.now() + milliseconds(5), fill);
   };
   group.at(TimePoint{}, fill);

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/codec.hpp"
 #include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/core/state/context.hpp"
 #include "pbft/every_batch.hpp"
@@ -229,6 +230,18 @@ TEST_CASE("Records that no replica can have written are not believed") {
     disk[{'v'}] = Bytes(9);
     CHECK(is_believed(disk));
     disk[{'v'}].back() = 1;
+  }
+  SECTION("a silence that ends behind the greatest number") {
+    const auto be_silent_until = [&](std::uint64_t sequence) {
+      Bytes bytes;
+      Writer(bytes).integer(sequence);
+      std::copy(bytes.begin(), bytes.end(), record_of(disk, 'm').begin() + 16);
+    };
+    be_silent_until(kSequenceMax);
+    CHECK(is_believed(disk));
+    be_silent_until(Context::kAsking);
+    CHECK(is_believed(disk));
+    be_silent_until(kSequenceMax + 1);
   }
   CHECK_FALSE(is_believed(disk));
 }
