@@ -6,8 +6,8 @@ namespace prophecy::consistency {
 namespace {
 
 constexpr std::uint64_t kRangePercent = 30;
-constexpr std::uint64_t kLeavingPercent = 3;
-constexpr std::uint64_t kSlowPercent = 30;
+constexpr std::uint64_t kTakerLeavingPercent = 3;
+constexpr std::uint64_t kSlowTakerPercent = 30;
 
 }  // namespace
 
@@ -27,8 +27,8 @@ sketcher::ReadMachine::ClientView Taker::view(std::uint64_t length, bool may_lea
     first_ = random_.below(length - kPartBytesMin);
     size_ = random_.between(kPartBytesMin, length - first_);
   }
-  is_ready_ = !random_.chance(kSlowPercent);
-  return {.has_left = may_leave && random_.chance(kLeavingPercent),
+  is_ready_ = !random_.chance(kSlowTakerPercent);
+  return {.has_left = may_leave && random_.chance(kTakerLeavingPercent),
           .may_begin = is_ready_,
           .first = first_,
           .size = size_};
@@ -36,7 +36,7 @@ sketcher::ReadMachine::ClientView Taker::view(std::uint64_t length, bool may_lea
 
 bool Taker::take(std::string_view bytes) {
   taken_ += bytes;
-  is_ready_ = !random_.chance(kSlowPercent);
+  is_ready_ = !random_.chance(kSlowTakerPercent);
   untaken_ = 0;
   return is_ready_;
 }

@@ -260,13 +260,13 @@ void Host::on_settings(const dht::AgreedSettings& settings) {
 }
 
 void Host::on_outcome(const dht::SettingsOutcome& outcome) {
-  using Kind = dht::SettingsOutcome::Kind;
+  using OutcomeKind = dht::SettingsOutcome::Kind;
   world_.trace(self().name + " ends order " + std::to_string(outcome.id) + ": " + outcome.message);
   if (const auto problem = world_.settings_oracle().on_outcome(self().instance, outcome))
     world_.fail(Oracle::settings, self().name + ": " + *problem);
-  if (outcome.kind == Kind::agreed) world_.tally().add(Met::settings_agreed);
-  if (outcome.kind == Kind::lost) world_.tally().add(Met::settings_lost);
-  if (outcome.kind == Kind::waiting) {
+  if (outcome.kind == OutcomeKind::agreed) world_.tally().add(Met::settings_agreed);
+  if (outcome.kind == OutcomeKind::lost) world_.tally().add(Met::settings_lost);
+  if (outcome.kind == OutcomeKind::waiting) {
     world_.tally().add(Met::settings_unshared);
   } else {
     orders_.erase(outcome.id);

@@ -29,10 +29,10 @@ std::optional<std::string> SettingsOracle::on_commit(const std::string& text) {
 std::optional<std::string> SettingsOracle::on_outcome(dht::Instance instance,
                                                       const dht::SettingsOutcome& outcome) {
   const bool is_known = carried_out_.contains({instance, outcome.id});
-  using Kind = dht::SettingsOutcome::Kind;
-  if (outcome.kind == Kind::agreed && !is_known)
+  using OutcomeKind = dht::SettingsOutcome::Kind;
+  if (outcome.kind == OutcomeKind::agreed && !is_known)
     return "a change was answered as agreed, and is not";
-  if ((outcome.kind == Kind::lost || outcome.kind == Kind::refused) && is_known)
+  if ((outcome.kind == OutcomeKind::lost || outcome.kind == OutcomeKind::refused) && is_known)
     return "a change was answered as lost, and was carried out";
   return std::nullopt;
 }

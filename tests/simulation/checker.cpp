@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pbft/wire/limits.hpp"
+#include "simulation/hosts/describe_frame.hpp"
 #include "simulation/hosts/origin_faults.hpp"
 
 namespace prophecy::simulation {
@@ -13,10 +14,6 @@ namespace {
 
 // No frame of a run is longer.
 constexpr std::uint64_t kFrameBytes = 16384;
-
-std::string place(pbft::Sigma sigma) {
-  return std::to_string(sigma >> 16) + "." + std::to_string(sigma & 0xffff);
-}
 
 std::string name(const Operation& operation) {
   return std::string(operation.append ? "append" : "read") + " #" +

@@ -2,16 +2,13 @@
 
 #include "simulation/random.hpp"
 #include "simulation/scenario_calm.hpp"
+#include "simulation/scenario_planner.hpp"
 
 namespace prophecy::simulation {
 namespace {
 
 constexpr std::uint64_t kHealedMs = 5000;
 constexpr std::uint64_t kThiefFromMs = 3500;
-
-TimePoint at(std::uint64_t ms) {
-  return TimePoint{} + milliseconds(ms);
-}
 
 Ingredient& add(Scenario& scenario, IngredientKind kind) {
   Ingredient ingredient;

@@ -13,10 +13,10 @@ namespace {
 using replica_client::Refutation;
 using replica_client::ReplicatedFailure;
 
-constexpr std::uint64_t kFailingPercent = 3;
+constexpr std::uint64_t kFailingCallPercent = 3;
 constexpr std::uint64_t kUnavailablePercent = 4;  // of executed reads: the group agrees on a 503
-constexpr std::uint64_t kSlowPercent = 10;        // of calls, where it is busy
-constexpr std::uint64_t kSlowStepPercent = 5;     // of their turns; else they wait
+constexpr std::uint64_t kSlowCallPercent = 10;    // of calls, where it is busy
+constexpr std::uint64_t kSlowTurnPercent = 5;     // of their turns; else they wait
 constexpr std::size_t kFewCalls = 3;
 
 }  // namespace
@@ -39,7 +39,7 @@ std::uint64_t SimulatedService::submit(std::size_t, std::string_view wire,
   call.is_write = request.is_write;
   call.first_state = origins().states()[request.key].size() - 1;
   call.asked = settings().has_votes ? votes().newest() : sigma_;
-  call.is_slow = settings().is_busy && random().chance(kSlowPercent);
+  call.is_slow = settings().is_busy && random().chance(kSlowCallPercent);
   call.is_overload = settings().has_few_calls && !is_calm() && calls_.size() >= kFewCalls;
   overloads_ += call.is_overload ? 1 : 0;
   if (settings().variant.world == BrokenWorld::votes_numbered_early) call.sigma = votes().next();
@@ -68,8 +68,8 @@ void SimulatedService::advance() {
   const std::uint64_t number = choose();
   Call& call = calls_.at(number);
   if (call.is_overload) return fail(number);
-  if (!is_calm() && call.is_slow && !random().chance(kSlowStepPercent)) return;
-  if (!is_calm() && call.handler != nullptr && random().chance(kFailingPercent))
+  if (!is_calm() && call.is_slow && !random().chance(kSlowTurnPercent)) return;
+  if (!is_calm() && call.handler != nullptr && random().chance(kFailingCallPercent))
     return fail(number);
   const bool is_early = settings().variant.world == BrokenWorld::write_answered_early &&
                         call.is_write && call.handler != nullptr && !call.is_executed;

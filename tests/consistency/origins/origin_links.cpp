@@ -13,7 +13,7 @@ using http::ExchangeEnd;
 using http::Leaving;
 using http::OriginPace;
 
-constexpr std::size_t kDepthMax = 4;
+constexpr std::size_t kPipelineDepthMax = 4;
 // An answer takes some dozens of steps here, each of a millisecond: too long for the real limits.
 constexpr std::int64_t kTimeScale = 8;
 constexpr std::uint64_t kSentAtOncePercent = 70;
@@ -39,7 +39,8 @@ OriginLinks::OriginLinks(Origins& origins, const RunSettings& settings, simulati
 
 bool OriginLinks::may_share(const Link& link, http::PathClass of, TimePoint now) const {
   const http::AnswerQueue<Ask>& queue = link.queue;
-  if (queue.empty() || queue.size() >= kDepthMax || !queue.front().is_wanted()) return false;
+  if (queue.empty() || queue.size() >= kPipelineDepthMax || !queue.front().is_wanted())
+    return false;
   if (settings_.shares_always) return true;
   const OriginPace& pace = paces_[link.origin];
   return link.answered + queue.size() < pace.answers_max() &&

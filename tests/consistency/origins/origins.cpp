@@ -8,7 +8,8 @@
 namespace prophecy::consistency {
 namespace {
 
-constexpr std::uint64_t kBusyPercent = 10;   // of a correct origin's answers, where it is noisy
+constexpr std::uint64_t kBusyAnswerPercent =
+    10;                                      // of a correct origin's answers, where it is noisy
 constexpr std::uint64_t kWholePercent = 20;  // of answers to requests for a part
 
 }  // namespace
@@ -92,7 +93,7 @@ PageAnswer Origins::honest_answer(std::size_t origin, const PageRequest& request
   }
   // Votes through agents would count as disputes (docs/health.md): their statuses are not known.
   const bool may_be_busy = settings_.is_noisy && settings_.has_votes && origin == 0;
-  if (may_be_busy && !is_calm_ && random_.chance(kBusyPercent)) {
+  if (may_be_busy && !is_calm_ && random_.chance(kBusyAnswerPercent)) {
     const std::array<std::uint16_t, 3> kStatuses{429, 503, 408};
     answer = {.status = kStatuses[random_.below(3)], .text = "busy"};
   }

@@ -11,7 +11,7 @@
 namespace prophecy::simulation {
 namespace {
 
-constexpr std::size_t kRemembered = 32;
+constexpr std::size_t kFramesRemembered = 32;
 
 class LyingKeys final : public Lying {
  public:
@@ -25,7 +25,7 @@ class LyingKeys final : public Lying {
  private:
   void remember(const pbft::Frame& frame) {
     told_.push_back(frame);
-    if (told_.size() > kRemembered) told_.pop_front();
+    if (told_.size() > kFramesRemembered) told_.pop_front();
   }
   // A copy, as it is a lie now.
   pbft::Frame replayed() {

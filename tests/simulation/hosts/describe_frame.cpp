@@ -13,10 +13,6 @@ std::string brief(const pbft::Digest& digest) {
   return to_hex(ByteView(digest).first(3));
 }
 
-std::string place(pbft::Sigma sigma) {
-  return std::to_string(sigma >> 16) + "." + std::to_string(sigma & 0xffff);
-}
-
 std::string request_fields(const pbft::RequestMessage& m) {
   std::ostringstream out;
   out << "client " << m.client << " session " << m.session << " time " << m.timestamp
@@ -142,6 +138,10 @@ std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replica
 }
 
 }  // namespace
+
+std::string place(pbft::Sigma sigma) {
+  return std::to_string(sigma >> 16) + "." + std::to_string(sigma & 0xffff);
+}
 
 std::string describe_frame(ByteView frame, std::uint32_t replicas) {
   const auto header = pbft::peek_header(frame);

@@ -6,9 +6,13 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "pbft/wire/frame.hpp"
 
 namespace prophecy::simulation {
 
 [[nodiscard]] std::string describe_frame(ByteView frame, std::uint32_t replicas);
+
+// A request's place in the order: its batch and its index there.
+[[nodiscard]] std::string place(pbft::Sigma sigma);
 
 }  // namespace prophecy::simulation

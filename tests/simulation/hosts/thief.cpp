@@ -6,7 +6,7 @@
 namespace prophecy::simulation {
 namespace {
 
-constexpr std::size_t kSentRemembered = 4096;
+constexpr std::size_t kStolenRemembered = 4096;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Thief::on_frame(const pbft::Frame& frame, ReplicaHost::Speaker speaker) {
 void Thief::note(const pbft::Frame& frame) {
   sent_.insert(frame.get());
   newest_.push_back(frame);
-  if (newest_.size() <= kSentRemembered) return;
+  if (newest_.size() <= kStolenRemembered) return;
   sent_.erase(newest_.front().get());
   newest_.pop_front();
 }

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kParts = 16;
+constexpr std::size_t kPartsOfRing = 16;
 
 struct EmptyStore final : HistoryStore {
   std::uint64_t read_floors(Partition, std::uint64_t, std::vector<HandedFloor>&) override {
@@ -29,8 +29,8 @@ struct EmptyStore final : HistoryStore {
 };
 
 // A ring of one member, with a service that answers at once.
-struct Site {
-  Site() {
+struct LoneMember {
+  LoneMember() {
     RingSettings settings;
     settings.parameters = {.cluster = "c", .digest = "d", .secret = "s", .profile = "p"};
     settings.self.holder = {"a", 7, 100};
@@ -149,7 +149,8 @@ struct Site {
   }
 
   BootTime now{seconds(100)};
-  std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kParts + Permissions::kExtraWords);
+  std::vector<std::uint64_t> words =
+      std::vector<std::uint64_t>(kPartsOfRing + Permissions::kExtraWords);
   Permissions permissions{words};
   EmptyStore store;
   std::map<std::string, Node> nodes;
@@ -163,7 +164,7 @@ struct Site {
 
 // ZooKeeper fails certain calls, set by `fails`: they are made again, but no faster than pauses let
 // them, and the member is there soon once they succeed.
-void check_pauses(Site& site) {
+void check_pauses(LoneMember& site) {
   const BootTime begin = site.now;
   site.node->on_session(SessionEvent::connected, site.now);
   CHECK_FALSE(site.next().has_value());
@@ -179,7 +180,7 @@ void check_pauses(Site& site) {
 }  // namespace
 
 TEST_CASE("a ring node clears after the workers' turns, takes after the barrier") {
-  Site site;
+  LoneMember site;
   site.node->on_session(SessionEvent::connected, site.now);
   const auto turns = site.take<AwaitTurns>();
   CHECK(turns.before == AwaitTurns::Before::clearing);
@@ -187,7 +188,7 @@ TEST_CASE("a ring node clears after the workers' turns, takes after the barrier"
   CHECK(site.permissions.owner(0).stage() == Stage::waiting);
   site.node->on_turns(turns.ticket, site.now);
   const auto clearing = site.take<ClearPartitions>();
-  CHECK(clearing.partitions.size() == kParts);
+  CHECK(clearing.partitions.size() == kPartsOfRing);
   CHECK_FALSE(site.next().has_value());
   site.node->on_cleared(clearing.ticket, site.now);
   const auto first = site.take<OrderBarrier>();
@@ -196,7 +197,7 @@ TEST_CASE("a ring node clears after the workers' turns, takes after the barrier"
   const auto barrier = site.take<OrderBarrier>();
   CHECK(site.permissions.owner(0).stage() == Stage::waiting);
   site.node->on_barrier(barrier.ticket, 5, site.now);
-  CHECK(site.take<PartitionsTaken>().partitions.size() == kParts);
+  CHECK(site.take<PartitionsTaken>().partitions.size() == kPartsOfRing);
   CHECK(site.permissions.owner(0).stage() == Stage::taken);
   CHECK_FALSE(site.next().has_value());
   CHECK(site.node->fetching() == 0);
@@ -204,12 +205,12 @@ TEST_CASE("a ring node clears after the workers' turns, takes after the barrier"
 }
 
 TEST_CASE("a member that drains is in the view without a weight, and comes back") {
-  Site site;
+  LoneMember site;
   site.announce_other();
   site.node->on_session(SessionEvent::connected, site.now);
   const auto taken = [&] {
     std::size_t count = 0;
-    for (Partition partition = 0; partition < kParts; ++partition)
+    for (Partition partition = 0; partition < kPartsOfRing; ++partition)
       count += site.permissions.owner(partition).stage() == Stage::taken ? 1 : 0;
     return count;
   };
@@ -232,7 +233,7 @@ TEST_CASE("a member that drains is in the view without a weight, and comes back"
 }
 
 TEST_CASE("a service that is too busy is asked once in a round for another's last renewal") {
-  Site site;
+  LoneMember site;
   // b was alone, and has died.
   View view;
   view.number = 1;
@@ -250,7 +251,7 @@ TEST_CASE("a service that is too busy is asked once in a round for another's las
 }
 
 TEST_CASE("a service that cannot take an announcement is not asked as fast as it answers") {
-  Site site;
+  LoneMember site;
   site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
   site.fails = [](const CoordinationCall& call) {
     return !call.steps.empty() && call.steps.back().kind == WriteStep::Kind::create_ephemeral;
@@ -259,7 +260,7 @@ TEST_CASE("a service that cannot take an announcement is not asked as fast as it
 }
 
 TEST_CASE("a proposal that fails is made anew after a pause") {
-  Site site;
+  LoneMember site;
   site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
   site.fails = [](const CoordinationCall& call) {
     return !call.steps.empty() && call.steps.back().path == "/prophecy/view";
@@ -268,7 +269,7 @@ TEST_CASE("a proposal that fails is made anew after a pause") {
 }
 
 TEST_CASE("the own lease is read anew after a pause") {
-  Site site;
+  LoneMember site;
   site.failure = GENERATE(CoordinationStatus::unknown, CoordinationStatus::refused);
   site.fails = [](const CoordinationCall& call) {
     return call.kind == CoordinationCall::Kind::read && call.path == "/prophecy/leases/a";
@@ -294,21 +295,21 @@ TEST_CASE("the own lease is read anew after a pause") {
 }
 
 TEST_CASE("a member that is alone goes on while it drains") {
-  Site site;
+  LoneMember site;
   site.node->on_session(SessionEvent::connected, site.now);
   const auto turns = site.take<AwaitTurns>();
   site.node->drain(site.now);
   site.node->on_turns(turns.ticket, site.now);
   site.node->on_cleared(site.take<ClearPartitions>().ticket, site.now);
   site.node->on_barrier(site.take<OrderBarrier>().ticket, 5, site.now);
-  CHECK(site.take<PartitionsTaken>().partitions.size() == kParts);
+  CHECK(site.take<PartitionsTaken>().partitions.size() == kPartsOfRing);
   CHECK_FALSE(site.next().has_value());
   CHECK_FALSE(site.node->ring().is_drained());
   CHECK(site.permissions.lease_end() > site.now);
 }
 
 TEST_CASE("members that have drained report that nobody with a weight is left") {
-  Site site;
+  LoneMember site;
   site.announce_other();
   site.node->on_session(SessionEvent::connected, site.now);
   site.run();

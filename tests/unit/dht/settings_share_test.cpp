@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Kind = SettingsOutcome::Kind;
+using OutcomeKind = SettingsOutcome::Kind;
 
 constexpr std::string_view kSettingsPath = "/prophecy/settings";
 
@@ -105,7 +105,7 @@ struct SettingsMember {
     share.order({.id = ++id, .kind = kind}, now);
     run();
   }
-  [[nodiscard]] Kind last() const {
+  [[nodiscard]] OutcomeKind last() const {
     REQUIRE_FALSE(outcomes.empty());
     return outcomes.back().kind;
   }
@@ -130,7 +130,7 @@ TEST_CASE("The first member makes the settings' node, another one reads it") {
   REQUIRE(a.adopted.has_value());
   CHECK(a.adopted->number == 1);
   a.set("bypass", "on");
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   SettingsMember b(node, 2);
   b.connect();
   REQUIRE(b.adopted.has_value());
@@ -167,7 +167,7 @@ TEST_CASE("Changes of two members at once are both kept") {
   a.set("bypass", "on");
   b.set("route/api", "observe");  // it does not know of a's
   b.pass();
-  CHECK(b.last() == Kind::agreed);
+  CHECK(b.last() == OutcomeKind::agreed);
   CHECK(b.share.conflicts() == 1);
   CHECK(node.settings().values == SettingValues{{"bypass", "on"}, {"route/api", "observe"}});
 }
@@ -181,7 +181,7 @@ TEST_CASE("A change is lost to another member that was faster with the same sett
   a.set("origin/default/1", "maint");
   b.set("origin/default/1", "drain");
   b.pass();
-  CHECK(b.last() == Kind::lost);
+  CHECK(b.last() == OutcomeKind::lost);
   CHECK(b.outcomes.back().message.find("maint") != std::string::npos);
   CHECK(value_of(node.settings().values, "origin/default/1") == "maint");
   CHECK(value_of(b.adopted->values, "origin/default/1") == "maint");
@@ -201,16 +201,16 @@ TEST_CASE("A change of unknown outcome is answered by what was carried out") {
   if (was_carried_out) {
     b.pass();
     b.set("bypass", "", {"on"});  // another member goes on from it
-    CHECK(b.last() == Kind::agreed);
+    CHECK(b.last() == OutcomeKind::agreed);
   }
   a.holds_writes = false;
   a.share.on_session(SessionEvent::disconnected, a.now);
   a.share.on_result({.number = a.held[0].number, .status = CoordinationStatus::unknown}, a.now);
   a.run();
-  CHECK(a.last() == Kind::waiting);
+  CHECK(a.last() == OutcomeKind::waiting);
   a.connect();
   a.pass();
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   CHECK(value_of(node.settings().values, "bypass") == (was_carried_out ? "" : "on"));
 }
 
@@ -233,10 +233,10 @@ TEST_CASE("Without the service a change waits, and is shared later") {
   SettingsNode node;
   SettingsMember a(node, 1);
   a.set("bypass", "on");
-  CHECK(a.last() == Kind::waiting);
+  CHECK(a.last() == OutcomeKind::waiting);
   CHECK(a.outcomes.back().message.find("ZooKeeper") != std::string::npos);
   a.connect();
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   CHECK(value_of(node.settings().values, "bypass") == "on");
 }
 
@@ -247,8 +247,8 @@ TEST_CASE("Of two changes of one setting that wait, the later one is shared") {
   a.set("bypass", "", {"", "on"});
   a.connect();
   REQUIRE(a.outcomes.size() == 4);
-  CHECK(a.outcomes[2] == SettingsOutcome{1, Kind::replaced, a.outcomes[2].message});
-  CHECK(a.outcomes[3].kind == Kind::agreed);
+  CHECK(a.outcomes[2] == SettingsOutcome{1, OutcomeKind::replaced, a.outcomes[2].message});
+  CHECK(a.outcomes[3].kind == OutcomeKind::agreed);
   CHECK(node.settings().values.empty());
   CHECK(node.settings().number == 2);
 }
@@ -258,12 +258,12 @@ TEST_CASE("A change beyond the settings' bounds is refused") {
   SettingsMember a(node, 1);
   a.connect();
   a.set("bypass", std::string(kSettingValueBytesMax + 1, 'x'));
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
   a.set("by pass", "on");
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
   CHECK(node.settings().number == 1);
   a.set("bypass", "on");
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
 }
 
 TEST_CASE("Settings that were put back are noticed, and an operator decides") {
@@ -286,15 +286,15 @@ TEST_CASE("Settings that were put back are noticed, and an operator decides") {
   }
   // A change waits for that.
   b.set("route/api", "", {"observe"});
-  CHECK(b.last() == Kind::waiting);
+  CHECK(b.last() == OutcomeKind::waiting);
   CHECK(node.settings().number == 2);
   a.decide(decision);
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   a.pass();
   b.pass();
   CHECK(a.share.problem().empty());
   CHECK(b.share.problem().empty());
-  CHECK(b.last() == Kind::agreed);
+  CHECK(b.last() == OutcomeKind::agreed);
   const bool has_bypass = decision == SettingsOrder::Kind::restore;
   CHECK(value_of(node.settings().values, "bypass") == (has_bypass ? "on" : ""));
   CHECK(node.settings().values.size() == (has_bypass ? 1 : 0));
@@ -347,13 +347,13 @@ TEST_CASE("Nonsense in the settings' node changes nothing, and is named") {
   CHECK(value_of(a.share.known().values, "bypass") == "on");
   CHECK(a.adoptions == 2);
   a.decide(SettingsOrder::Kind::accept);
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
   a.decide(SettingsOrder::Kind::restore);
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   CHECK(value_of(node.settings().values, "bypass") == "on");
   CHECK(a.share.problem().empty());
   a.decide(SettingsOrder::Kind::restore);
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
 }
 
 TEST_CASE("Settings whose node is gone are restored by a decision alone") {
@@ -366,7 +366,7 @@ TEST_CASE("Settings whose node is gone are restored by a decision alone") {
   CHECK(a.share.problem().find("gone") != std::string::npos);
   CHECK_FALSE(node.text.has_value());
   a.decide(SettingsOrder::Kind::restore);
-  CHECK(a.last() == Kind::agreed);
+  CHECK(a.last() == OutcomeKind::agreed);
   CHECK(value_of(node.settings().values, "bypass") == "on");
 }
 
@@ -374,7 +374,7 @@ TEST_CASE("Nothing is decided without the service") {
   SettingsNode node;
   SettingsMember a(node, 1);
   a.decide(SettingsOrder::Kind::restore);
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
 }
 
 TEST_CASE("Orders that wait are bounded") {
@@ -382,7 +382,7 @@ TEST_CASE("Orders that wait are bounded") {
   SettingsMember a(node, 1);
   for (std::size_t i = 0; i <= SettingsShare::kOrdersMax; ++i)
     a.set("n" + std::to_string(i), "on");
-  CHECK(a.last() == Kind::refused);
+  CHECK(a.last() == OutcomeKind::refused);
 }
 
 }  // namespace prophecy::dht

@@ -7,7 +7,7 @@
 namespace prophecy::measurement {
 namespace {
 
-struct Seen : ArchiveSink {
+struct SeenBytes : ArchiveSink {
   std::string text;
   std::vector<std::uint64_t> offsets;  // of members, or of the first byte
   std::vector<std::string> gaps;
@@ -25,8 +25,8 @@ struct Seen : ArchiveSink {
   }
 };
 
-Seen expand(std::string_view bytes, std::size_t piece) {
-  Seen seen;
+SeenBytes expand(std::string_view bytes, std::size_t piece) {
+  SeenBytes seen;
   ArchiveBytes archive(seen);
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
     archive.feed(bytes.substr(0, piece));
@@ -40,7 +40,7 @@ TEST_CASE("members follow one another, each with its offset") {
   const std::string first = deflated("one, ");
   const std::string bytes = first + deflated("two, ") + deflated("three");
   for (const std::size_t piece : {1, 3, 1000}) {
-    const Seen seen = expand(bytes, piece);
+    const SeenBytes seen = expand(bytes, piece);
     CHECK(seen.text == "one, two, three");
     CHECK(seen.offsets.size() == 3);
     CHECK(seen.offsets[1] == first.size());
@@ -64,7 +64,7 @@ TEST_CASE("behind a damaged member the next one is found") {
   second[second.size() / 2] = static_cast<char>(~second[second.size() / 2]);
   const std::string bytes = first + second + deflated("third");
   for (const std::size_t piece : {1, 1000000}) {
-    const Seen seen = expand(bytes, piece);
+    const SeenBytes seen = expand(bytes, piece);
     CHECK(seen.text.starts_with("first "));
     CHECK(seen.text.ends_with("|third"));
     REQUIRE(seen.gaps.size() == 1);
@@ -79,7 +79,7 @@ TEST_CASE("a file that ends inside a member is damaged") {
 
 TEST_CASE("a bomb is not expanded to its end") {
   const std::string member = deflated(std::string(64 << 20, 'a'));
-  Seen seen;
+  SeenBytes seen;
   seen.keep = false;
   ArchiveBytes archive(seen);
   for (int i = 0; i < 100; ++i)

@@ -9,7 +9,7 @@
 namespace prophecy::measurement {
 namespace {
 
-struct Seen : AnswerSink {
+struct SeenEntries : AnswerSink {
   std::string text;
   std::vector<sketch::Sketch> sketches;
   std::string log;
@@ -48,11 +48,11 @@ std::string har(const std::vector<Entry>& entries) {
   return text + "]}}";
 }
 
-Seen read(std::string_view bytes, std::size_t text_bytes_max = 1 << 20) {
+SeenEntries read_har(std::string_view bytes, std::size_t text_bytes_max = 1 << 20) {
   const sketch::Profile profile;
-  Seen first;
+  SeenEntries first;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{11}, bytes.size() + 1}) {
-    Seen seen;
+    SeenEntries seen;
     HarAnswers answers(profile, seen, text_bytes_max);
     for (std::size_t begin = 0; begin < bytes.size(); begin += piece)
       answers.on_bytes(bytes.substr(begin, piece), begin, true);
@@ -82,7 +82,7 @@ TEST_CASE("an entry has the sketch of the answer on the wire") {
                     {"name":"Content-Encoding","value":"br"},{"name":"content-length","value":"3"},
                     {"name":"Transfer-Encoding","value":"chunked"})",
       .content = R"({"size":5,"text":"aGVsbG8=","encoding":"base64"})"};
-  const Seen seen = read(har({{}, coded}));
+  const SeenEntries seen = read_har(har({{}, coded}));
   CHECK(seen.text == "GET https://a.example/x 200 5;GET https://a.example/x 200 5;");
   const auto wire = sketch_on_the_wire(
       "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello");
@@ -93,7 +93,7 @@ TEST_CASE("an entry has the sketch of the answer on the wire") {
 
 TEST_CASE("fields of one name that share a value are told apart") {
   const Entry entry{.headers = R"({"name":"set-cookie","value":"a=1\nb=2"})"};
-  const Seen seen = read(har({entry}));
+  const SeenEntries seen = read_har(har({entry}));
   REQUIRE(seen.sketches.size() == 1);
   CHECK(seen.sketches[0] == sketch_on_the_wire("HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: "
                                                "b=2\r\nContent-Length: 5\r\n\r\nhello"));
@@ -102,47 +102,47 @@ TEST_CASE("fields of one name that share a value are told apart") {
 TEST_CASE("bodies that are left out or too large make weak answers") {
   const Entry left_out{.content = R"({"size":5})"};
   const Entry empty{.content = R"({"size":0})"};
-  CHECK(read(har({left_out})).text == "GET https://a.example/x 200 5 weak;");
-  CHECK(read(har({empty})).text == "GET https://a.example/x 200 0;");
-  CHECK(read(har({{}}), 4).text == "GET https://a.example/x 200 5 weak;");
-  CHECK(read(har({{.status = "304", .content = R"({"size":7})"}})).text ==
+  CHECK(read_har(har({left_out})).text == "GET https://a.example/x 200 5 weak;");
+  CHECK(read_har(har({empty})).text == "GET https://a.example/x 200 0;");
+  CHECK(read_har(har({{}}), 4).text == "GET https://a.example/x 200 5 weak;");
+  CHECK(read_har(har({{.status = "304", .content = R"({"size":7})"}})).text ==
         "GET https://a.example/x 304 0;");
-  CHECK(read(har({{.method = "HEAD", .content = R"({"size":7})"}})).text ==
+  CHECK(read_har(har({{.method = "HEAD", .content = R"({"size":7})"}})).text ==
         "HEAD https://a.example/x 200 0;");
 }
 
 TEST_CASE("entries that are no answers") {
-  CHECK(read(har({{.status = "0"}})).text.empty());
-  CHECK(read(har({{.more = R"("_fromCache":"memory",)"}})).text.empty());
-  CHECK(read(har({{.url = "data:text/plain,x"}})).text.empty());
-  CHECK(read(har({{.method = "POST"}})).text == "other;");
-  CHECK(read(har({})).text.empty());
+  CHECK(read_har(har({{.status = "0"}})).text.empty());
+  CHECK(read_har(har({{.more = R"("_fromCache":"memory",)"}})).text.empty());
+  CHECK(read_har(har({{.url = "data:text/plain,x"}})).text.empty());
+  CHECK(read_har(har({{.method = "POST"}})).text == "other;");
+  CHECK(read_har(har({})).text.empty());
 }
 
 TEST_CASE("damage in a HAR") {
   const std::string good = "GET https://a.example/x 200 5;";
   const std::string offset = std::to_string(har({}).size() - 3);
-  CHECK(read(har({{.time = "noon"}, {}})).text == "!" + offset + ";" + good);
-  CHECK(read(har({{.status = "1000"}, {}})).text == "!" + offset + ";" + good);
-  CHECK(read(har({{.content = R"({"size":5,"text":"a","encoding":"base64"})"}, {}})).text ==
+  CHECK(read_har(har({{.time = "noon"}, {}})).text == "!" + offset + ";" + good);
+  CHECK(read_har(har({{.status = "1000"}, {}})).text == "!" + offset + ";" + good);
+  CHECK(read_har(har({{.content = R"({"size":5,"text":"a","encoding":"base64"})"}, {}})).text ==
         "!" + offset + ";" + good);
-  CHECK(read(har({{.content = R"({"size":5,"text":"a","encoding":"rot13"})"}, {}})).text ==
+  CHECK(read_har(har({{.content = R"({"size":5,"text":"a","encoding":"rot13"})"}, {}})).text ==
         "!" + offset + ";" + good);
   const std::string whole = har({{}, {}});
-  CHECK(read(whole.substr(0, whole.size() - 10)).text.starts_with(good + "!"));
-  CHECK(read(har({}) + "x").text.starts_with("!"));
-  CHECK(read("{}").text == "!0;");
-  CHECK(read(R"({"log":{"entries":{}}})").text == "!0;");
+  CHECK(read_har(whole.substr(0, whole.size() - 10)).text.starts_with(good + "!"));
+  CHECK(read_har(har({}) + "x").text.starts_with("!"));
+  CHECK(read_har("{}").text == "!0;");
+  CHECK(read_har(R"({"log":{"entries":{}}})").text == "!0;");
 }
 
 TEST_CASE("a sketch log gives back what was written") {
   const sketch::Profile profile;
   const Entry weak{.url = "https://a.example/\\\"q", .content = R"({"size":5})"};
   const Entry addressed{.more = R"("serverIPAddress":"192.0.2.7",)"};
-  const Seen seen = read(har({{}, weak, addressed, {.status = "503"}}));
+  const SeenEntries seen = read_har(har({{}, weak, addressed, {.status = "503"}}));
   const std::string log = sketch_log_header(profile) + seen.log;
   CHECK(begins_like_sketch_log(log));
-  Seen again;
+  SeenEntries again;
   SketchLogAnswers answers(profile, again);
   answers.on_bytes(log, 0, true);
   answers.finish();
@@ -159,7 +159,7 @@ TEST_CASE("lines of a sketch log that are wrong") {
   const std::string line =
       R"({"t":1,"u":"GET http://a/","c":200,"n":1,"s":")" + std::string(27, 'A') + "\"}\n";
   const auto text_of = [&](const std::string& log) {
-    Seen seen;
+    SeenEntries seen;
     SketchLogAnswers answers(profile, seen);
     answers.on_bytes(log, 0, true);
     answers.finish();

@@ -9,7 +9,7 @@
 namespace prophecy::measurement {
 namespace {
 
-struct Told : JsonHandler {
+struct ToldJson : JsonHandler {
   std::string text;
   bool in_text = false;
   void on_begin(bool object) override { text += object ? '{' : '['; }
@@ -27,10 +27,10 @@ struct Told : JsonHandler {
   void on_scalar(std::string_view value) override { text.append(value).append(";"); }
 };
 
-std::string read(std::string_view json) {
+std::string read_json(std::string_view json) {
   std::string first;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, json.size() + 1}) {
-    Told told;
+    ToldJson told;
     JsonReader reader(told);
     for (std::size_t begin = 0; begin < json.size(); begin += piece)
       reader.feed(json.substr(begin, piece));
@@ -52,17 +52,17 @@ std::string decoded(std::string_view text, bool& whole) {
 }  // namespace
 
 TEST_CASE("JSON that is right") {
-  CHECK(read(R"({"a":[1,-2.5e+3,true,null,"x"],"b":{"c":""}})") ==
+  CHECK(read_json(R"({"a":[1,-2.5e+3,true,null,"x"],"b":{"c":""}})") ==
         "{a=[1;-2.5e+3;true;null;<x>]b={c=<>}}");
-  CHECK(read("\xef\xbb\xbf [ ] \n") == "[]");
-  CHECK(read("{}") == "{}");
-  CHECK(read("7") == "7;");
-  CHECK(read(R"("\"\\\/\b\f\n\r\t")") == "<\"\\/\b\f\n\r\t>");
-  CHECK(read(R"("\u00e9\u20AC\ud83d\ude00")") == "<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>");
+  CHECK(read_json("\xef\xbb\xbf [ ] \n") == "[]");
+  CHECK(read_json("{}") == "{}");
+  CHECK(read_json("7") == "7;");
+  CHECK(read_json(R"("\"\\\/\b\f\n\r\t")") == "<\"\\/\b\f\n\r\t>");
+  CHECK(read_json(R"("\u00e9\u20AC\ud83d\ude00")") == "<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>");
   // Halves of pairs stay different from each other.
-  CHECK(read(R"("\ud83dx")") == "<\xed\xa0\xbdx>");
-  CHECK(read(R"("\ude00\ud83d")") == "<\xed\xb8\x80\xed\xa0\xbd>");
-  CHECK(read(R"("\ud83d\ud83d\ude00")") == "<\xed\xa0\xbd\xf0\x9f\x98\x80>");
+  CHECK(read_json(R"("\ud83dx")") == "<\xed\xa0\xbdx>");
+  CHECK(read_json(R"("\ude00\ud83d")") == "<\xed\xb8\x80\xed\xa0\xbd>");
+  CHECK(read_json(R"("\ud83d\ud83d\ude00")") == "<\xed\xa0\xbd\xf0\x9f\x98\x80>");
 }
 
 TEST_CASE("JSON that is wrong") {
@@ -72,13 +72,14 @@ TEST_CASE("JSON that is wrong") {
         "+1",   "-",          "1e",       "\"a",     "\"\\x\"",  "\"\\u12g4\"", "\"a\nb\"",
         "1 2",  "{}{}",       "\xef\xbb", "nonsense"}) {
     INFO(wrong);
-    CHECK(read(wrong).ends_with('!'));
+    CHECK(read_json(wrong).ends_with('!'));
   }
-  CHECK(read(std::string(kJsonDepthMax, '[') + std::string(kJsonDepthMax, ']')).back() == ']');
-  CHECK(read(std::string(kJsonDepthMax + 1, '[') + std::string(kJsonDepthMax + 1, ']')).back() ==
-        '!');
-  CHECK(read("{\"" + std::string(kJsonKeyBytesMax + 1, 'k') + "\":1}").back() == '!');
-  CHECK(read("[" + std::string(kJsonScalarBytesMax + 1, '1') + "]").back() == '!');
+  CHECK(read_json(std::string(kJsonDepthMax, '[') + std::string(kJsonDepthMax, ']')).back() == ']');
+  CHECK(
+      read_json(std::string(kJsonDepthMax + 1, '[') + std::string(kJsonDepthMax + 1, ']')).back() ==
+      '!');
+  CHECK(read_json("{\"" + std::string(kJsonKeyBytesMax + 1, 'k') + "\":1}").back() == '!');
+  CHECK(read_json("[" + std::string(kJsonScalarBytesMax + 1, '1') + "]").back() == '!');
 }
 
 TEST_CASE("members of a flat object") {

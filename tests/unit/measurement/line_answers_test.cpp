@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kLine =
     "192.0.2.1 - - [01/Jun/2025:14:30:01 +0200] \"GET /a?b HTTP/1.1\" 200 12 \"-\" \"x\"\n";
 
-struct Seen : AnswerSink {
+struct SeenLines : AnswerSink {
   std::string text;
   void on_answer(const Answer& answer) override {
     text.append(answer.url).append(" ").append(std::to_string(answer.time / 1'000'000));
@@ -20,10 +20,10 @@ struct Seen : AnswerSink {
   void on_other_method() override { text += "other;"; }
 };
 
-std::string read(LineFormat format, std::string_view bytes) {
+std::string read_lines(LineFormat format, std::string_view bytes) {
   std::string first;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, bytes.size() + 1}) {
-    Seen seen;
+    SeenLines seen;
     LineAnswers answers(format, "https://a", seen);
     for (std::size_t begin = 0; begin < bytes.size(); begin += piece)
       answers.on_bytes(bytes.substr(begin, piece), begin, true);
@@ -41,11 +41,12 @@ TEST_CASE("lines of a log, good and bad") {
   const std::string told = "GET https://a/a?b 1748781001 weak;";
   CHECK(begins_like_log(kLine));
   CHECK_FALSE(begins_like_log("nonsense\n"));
-  CHECK(read(LineFormat::access_log, good + good) == told + told);
-  CHECK(read(LineFormat::access_log, "x\n" + good) == "!0;" + told);
-  CHECK(read(LineFormat::access_log, good.substr(0, good.size() - 9)) == "!0;");
-  CHECK(read(LineFormat::access_log, std::string(100'000, 'x') + "\n" + good) == "!0;" + told);
-  CHECK(read(LineFormat::access_log, "").empty());
+  CHECK(read_lines(LineFormat::access_log, good + good) == told + told);
+  CHECK(read_lines(LineFormat::access_log, "x\n" + good) == "!0;" + told);
+  CHECK(read_lines(LineFormat::access_log, good.substr(0, good.size() - 9)) == "!0;");
+  CHECK(read_lines(LineFormat::access_log, std::string(100'000, 'x') + "\n" + good) ==
+        "!0;" + told);
+  CHECK(read_lines(LineFormat::access_log, "").empty());
 }
 
 TEST_CASE("lines of HAProxy's log") {
@@ -54,11 +55,11 @@ TEST_CASE("lines of HAProxy's log") {
       "10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} \"GET /a HTTP/1.1\"\n";
   const std::string told = "GET https://a/a 1748781001 weak;";
   CHECK(begins_like_log(line));
-  CHECK(read(LineFormat::access_log, line + std::string(kLine)) ==
+  CHECK(read_lines(LineFormat::access_log, line + std::string(kLine)) ==
         told + "GET https://a/a?b 1748781001 weak;");
   // Without a syslog daemon's prefix.
-  CHECK(read(LineFormat::access_log, line.substr(line.find("10.0"))) == told);
-  CHECK(read(LineFormat::access_log, line.substr(0, line.find(" 200")) + "\n") == "!0;");
+  CHECK(read_lines(LineFormat::access_log, line.substr(line.find("10.0"))) == told);
+  CHECK(read_lines(LineFormat::access_log, line.substr(0, line.find(" 200")) + "\n") == "!0;");
 }
 
 TEST_CASE("lines of a sketcher's access log") {
@@ -67,7 +68,7 @@ TEST_CASE("lines of a sketcher's access log") {
   const std::string sketch =
       R"(,"variant":"01","sketch":"00112233445566778899aabbccddeeff00112233")";
   const auto read_lines = [](const std::string& lines) {
-    Seen seen;
+    SeenLines seen;
     AccessLogAnswers answers(seen);
     answers.on_bytes(lines, 0, true);
     answers.finish();
@@ -97,18 +98,19 @@ TEST_CASE("lines of a CDXJ index") {
   CHECK_FALSE(begins_like_cdxj(kLine));
   CHECK_FALSE(begins_like_cdxj("a 20250601123001 x\n"));
   const std::string told = "GET http://a/ 1748781001 weak;";
-  CHECK(read(LineFormat::cdxj, "!meta 0 {}\n" + line + line) == told + told);
-  CHECK(read(LineFormat::cdxj, "a 20250601123001 {\n" + line) == "!0;" + told);
-  CHECK(read(LineFormat::cdxj, "a noon {\"url\":\"http://a/\"}\n" + line) == "!0;" + told);
-  CHECK(read(LineFormat::cdxj, "a 20250601123001 {\"url\":\"http://a/\",\"method\":\"POST\"}\n") ==
-        "other;");
+  CHECK(read_lines(LineFormat::cdxj, "!meta 0 {}\n" + line + line) == told + told);
+  CHECK(read_lines(LineFormat::cdxj, "a 20250601123001 {\n" + line) == "!0;" + told);
+  CHECK(read_lines(LineFormat::cdxj, "a noon {\"url\":\"http://a/\"}\n" + line) == "!0;" + told);
+  CHECK(read_lines(LineFormat::cdxj,
+                   "a 20250601123001 {\"url\":\"http://a/\",\"method\":\"POST\"}\n") == "other;");
 }
 
 TEST_CASE("lines of an index need a header that is known") {
   const std::string line = "a 20250601123001 http://a/ text/html 200 ABCDEFGHIJ - - 1 2 f\n";
-  CHECK(read(LineFormat::cdx, " CDX N b a m s k r\n" + line) == "GET http://a/ 1748781001 weak;");
-  CHECK(read(LineFormat::cdx, " CDX a b\n" + line) == "!0;!9;");
-  CHECK(read(LineFormat::cdx, " CDX N b a m s k r\nshort\n") == "!19;");
+  CHECK(read_lines(LineFormat::cdx, " CDX N b a m s k r\n" + line) ==
+        "GET http://a/ 1748781001 weak;");
+  CHECK(read_lines(LineFormat::cdx, " CDX a b\n" + line) == "!0;!9;");
+  CHECK(read_lines(LineFormat::cdx, " CDX N b a m s k r\nshort\n") == "!19;");
 }
 
 }  // namespace prophecy::measurement

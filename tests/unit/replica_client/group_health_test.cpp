@@ -8,11 +8,12 @@
 #include <catch2/catch.hpp>
 
 #include "replica_client/core/health/draw.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(10));
+using test::kStart;
 
 std::vector<std::uint32_t> equal_weights(std::uint32_t size) {
   return std::vector<std::uint32_t>(size, 1);

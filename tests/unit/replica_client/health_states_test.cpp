@@ -7,11 +7,12 @@
 
 #include "replica_client/core/health/check_rule.hpp"
 #include "replica_client/core/health/origin_health.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(10));
+using test::kStart;
 
 HealthRules rules() {
   HealthRules rules;

@@ -10,11 +10,12 @@
 
 #include "replica_client/core/health/draw.hpp"
 #include "replica_client/core/health/group_health.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(10));
+using test::kStart;
 constexpr std::uint32_t kFull = kShareOfWeight;
 
 HealthRules slow_rules() {
@@ -27,7 +28,8 @@ HealthRules slow_rules() {
   return rules;
 }
 
-Result<> set(GroupHealth& group, NodeId replica, Administration administration, TimePoint now) {
+Result<> administer(GroupHealth& group, NodeId replica, Administration administration,
+                    TimePoint now) {
   return group.set(replica, {.administration = administration, .reason = "test"}, now);
 }
 
@@ -119,8 +121,8 @@ TEST_CASE("An origin that comes back by itself, or by an operator, starts slowly
   CHECK(group.shares(kStart)[1] == 2 * kFull);  // not when all begin
   const bool by_operator = GENERATE(false, true);
   if (by_operator) {
-    REQUIRE(set(group, 1, Administration::drain, kStart + seconds(1)).has_value());
-    REQUIRE(set(group, 1, Administration::ready, kStart + seconds(5)).has_value());
+    REQUIRE(administer(group, 1, Administration::drain, kStart + seconds(1)).has_value());
+    REQUIRE(administer(group, 1, Administration::ready, kStart + seconds(5)).has_value());
   } else {
     group.on_check(1, false, "test", kStart + seconds(1));
     group.on_check(1, true, "test", kStart + seconds(5));
@@ -138,7 +140,7 @@ TEST_CASE("An origin that is kept in the draw has all of its weight") {
   for (NodeId replica = 0; replica < 3; ++replica)
     group.on_check(replica, false, "test", kStart + seconds(replica));
   REQUIRE(group.kept() == bit_of(2));
-  REQUIRE(set(group, 3, Administration::drain, kStart + seconds(4)).has_value());
+  REQUIRE(administer(group, 3, Administration::drain, kStart + seconds(4)).has_value());
   REQUIRE(group.kept() == (bit_of(1) | bit_of(2)));
   CHECK(group.shares(kStart + seconds(4))[1] == kFull);
   // And is not slowed down when it is well again.
@@ -158,8 +160,8 @@ TEST_CASE("A weight takes effect at once, and may not be nothing") {
   for (const std::uint32_t wrong : {0U, kWeightMax + 1})
     CHECK_FALSE(group.set(2, {.weight = wrong}, kStart).has_value());
   // Together with a state that is refused, nothing changes.
-  REQUIRE(set(group, 0, Administration::drain, kStart).has_value());
-  REQUIRE(set(group, 1, Administration::drain, kStart).has_value());
+  REQUIRE(administer(group, 0, Administration::drain, kStart).has_value());
+  REQUIRE(administer(group, 1, Administration::drain, kStart).has_value());
   CHECK_FALSE(
       group.set(2, {.administration = Administration::drain, .weight = 3}, kStart).has_value());
   CHECK(group.weight(2) == 7);

@@ -30,7 +30,7 @@ ReplicatedRequest read_of(ReplicatedKind kind = ReplicatedKind::ordered) {
 
 using Failures = std::vector<ReplicatedFailure>;
 
-struct FastCall final : http::OriginHandler {
+struct FastRead final : http::OriginHandler {
   void on_exchange_end(http::OriginExchange&, http::ExchangeEnd how,
                        http::Response& response) override {
     end = how;
@@ -41,7 +41,7 @@ struct FastCall final : http::OriginHandler {
   http::OriginExchange exchange{*this};
 };
 
-struct Call final : ReplicatedHandler {
+struct UnansweredCall final : ReplicatedHandler {
   void on_replicated_answer(ReplicatedAnswer) override { FAIL("nobody can have answered"); }
   void on_replicated_failure(ReplicatedFailure failure) override {
     failures.push_back(failure);
@@ -51,9 +51,9 @@ struct Call final : ReplicatedHandler {
   std::function<void()> then = [] {};
 };
 
-struct World final : RefutationHandler {
+struct FastWorld final : RefutationHandler {
   // Four origins that say who they are, and four agents that are not there.
-  explicit World(Duration deadline = seconds(10)) {
+  explicit FastWorld(Duration deadline = seconds(10)) {
     PbftGroupSettings settings;
     settings.client.session_count = 1;
     settings.client.queue_max = 1;
@@ -80,11 +80,11 @@ struct World final : RefutationHandler {
 }  // namespace
 
 TEST_CASE("A fast read goes to the replica's own origin, and to nobody else") {
-  World world;
+  FastWorld world;
   CHECK(world.group->size() == 4);
   CHECK(world.group->faults() == 1);
   for (NodeId id = 0; id < 4; ++id) {
-    FastCall call;
+    FastRead call;
     world.group->fast(call.exchange, id, kGet, {});
     REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));
     CHECK(call.end == http::ExchangeEnd::answered);
@@ -95,10 +95,10 @@ TEST_CASE("A fast read goes to the replica's own origin, and to nobody else") {
 }
 
 TEST_CASE("A fast read survives a kept-alive connection that its origin closes under it") {
-  World world;
+  FastWorld world;
   ScriptedOrigin& origin = *world.origins[2];
   for (int i = 0; i < 2; ++i) {
-    FastCall call;
+    FastRead call;
     world.group->fast(call.exchange, 2, kGet, {});
     // The request may have been written already when the origin hangs up.
     if (i == 1) origin.close_all();
@@ -110,8 +110,8 @@ TEST_CASE("A fast read survives a kept-alive connection that its origin closes u
 
 TEST_CASE("Without agents a call fails at its deadline, and its handler may start another") {
   const auto kind = GENERATE(ReplicatedKind::ordered, ReplicatedKind::read_only);
-  World world(milliseconds(50));
-  Call call;
+  FastWorld world(milliseconds(50));
+  UnansweredCall call;
   call.then = [&] {
     if (call.failures.size() < 2) (void)world.group->replicated(read_of(kind), call);
   };
@@ -122,8 +122,8 @@ TEST_CASE("Without agents a call fails at its deadline, and its handler may star
 }
 
 TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
-  World world(milliseconds(50));
-  Call running, queued, next;
+  FastWorld world(milliseconds(50));
+  UnansweredCall running, queued, next;
   const std::uint64_t first = world.group->replicated(read_of(), running);
   const std::uint64_t second = world.group->replicated(read_of(), queued);
   CHECK(first != second);
@@ -140,8 +140,8 @@ TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
 }
 
 TEST_CASE("What cannot be carried fails at once, but not before the caller knows its id") {
-  World world;
-  Call running, queued, beyond;
+  FastWorld world;
+  UnansweredCall running, queued, beyond;
   (void)world.group->replicated(read_of(), running);
   (void)world.group->replicated(read_of(), queued);
   (void)world.group->replicated(read_of(), beyond);
@@ -194,7 +194,7 @@ TEST_CASE("An agent that refuses the sketcher's key is logged once, and never as
   REQUIRE((agent_keys && own_keys && shown_keys));
   const std::vector<pbft::Member> members{{0, *pbft::public_keys_of(*agent_keys)},
                                           {1024, *pbft::public_keys_of(*own_keys)}};
-  World world;
+  FastWorld world;
   Agent agent(world.io, *pbft::LinkTls::make(0, *agent_keys, members));
   Logger log{"test", {LogLevel::info, LogFormat::text}};
   PbftGroupSettings settings;

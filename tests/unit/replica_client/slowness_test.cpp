@@ -9,13 +9,14 @@
 
 #include "replica_client/core/health/draw.hpp"
 #include "replica_client/core/hedge/hedge_policy.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(10));
+using test::kStart;
 
-HealthRules rules() {
+HealthRules slowness_rules() {
   HealthRules rules;
   rules.slow_max = 5;
   rules.slow_window = seconds(30);
@@ -33,7 +34,7 @@ void read(GroupHealth& group, std::uint64_t reads, const Slow& slow, TimePoint n
 }
 
 ReplicaSet out_after(std::uint64_t reads, const Slow& slow) {
-  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, slowness_rules(), kStart);
   read(group, reads, slow, kStart);
   return all_of(4) & ~group.drawable();
 }
@@ -58,7 +59,7 @@ TEST_CASE("Content that takes long at all origins makes none of them slow") {
 }
 
 TEST_CASE("At least f+1 stay in the draw, whoever is slow") {
-  HealthRules checked = rules();
+  HealthRules checked = slowness_rules();
   checked.checked = true;
   GroupHealth group({1, 1, 1, 1}, checked, kStart);
   read(group, 40, {0, 0, 40, 40}, kStart);
@@ -74,7 +75,7 @@ TEST_CASE("At least f+1 stay in the draw, whoever is slow") {
 }
 
 TEST_CASE("A slow origin comes back on trial, and sits out for twice as long if that fails") {
-  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, slowness_rules(), kStart);
   TimePoint now = kStart;
   read(group, 40, {0, 0, 0, 40}, now);
   REQUIRE(group.origin(3).state() == OriginState::slow);
@@ -100,7 +101,7 @@ TEST_CASE("A slow origin comes back on trial, and sits out for twice as long if 
 }
 
 TEST_CASE("Old slow reads are forgotten") {
-  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, slowness_rules(), kStart);
   TimePoint now = kStart;
   for (int i = 0; i < 100; ++i) {
     read(group, 10, {0, 0, 0, 2}, now);
@@ -110,12 +111,12 @@ TEST_CASE("Old slow reads are forgotten") {
 }
 
 TEST_CASE("An operator says that a slow origin is ready; and the rule can be switched off") {
-  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, slowness_rules(), kStart);
   read(group, 40, {0, 0, 0, 40}, kStart);
   REQUIRE(group.set(3, {.administration = Administration::ready, .reason = "new disk"}, kStart)
               .has_value());
   CHECK(group.origin(3).state() == OriginState::ready);
-  HealthRules off = rules();
+  HealthRules off = slowness_rules();
   off.slow = false;
   GroupHealth ungoverned({1, 1, 1, 1}, off, kStart);
   read(ungoverned, 40, {0, 0, 0, 40}, kStart);
@@ -132,7 +133,7 @@ TEST_CASE("After it was learnt, one read of a hundred at most waits for a slow o
   const auto below = [&](std::uint32_t bound) {
     return std::uniform_int_distribution<std::uint32_t>(0, bound - 1)(random);
   };
-  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, slowness_rules(), kStart);
   HedgePolicy hedges(4, 1);
   TimePoint now = kStart;
   const auto latency_of = [&](NodeId origin) -> Duration {

@@ -38,7 +38,7 @@ struct Zeros final : ByteSource {
   }
 };
 
-struct Call final : ReplicatedHandler {
+struct VotedCall final : ReplicatedHandler {
   void on_replicated_answer(ReplicatedAnswer) override { answered = true; }
   void on_replicated_failure(ReplicatedFailure why) override { failure = why; }
   std::uint64_t id = 0;
@@ -60,12 +60,12 @@ struct Refuted {
   std::string request;
 };
 
-struct World final : RefutationHandler {
+struct VoteWorld final : RefutationHandler {
   // Three origins, of which the first two take everything and answer nothing. No time-out of an
   // exchange happens: nobody looks at the queues.
-  explicit World(Duration age_max) : World(age_max, {Step{}, Step{}, answer("done")}) {}
+  explicit VoteWorld(Duration age_max) : VoteWorld(age_max, {Step{}, Step{}, answer("done")}) {}
   // An origin for each step. Those without one are not there.
-  World(Duration age_max, const std::vector<std::optional<Step>>& steps) {
+  VoteWorld(Duration age_max, const std::vector<std::optional<Step>>& steps) {
     VoteGroupSettings settings;
     settings.takes_writes = true;
     settings.age_max = age_max;
@@ -99,8 +99,8 @@ struct World final : RefutationHandler {
 }  // namespace
 
 TEST_CASE("A write with a body in a file ends, whatever its origins do") {
-  World world(milliseconds(50));
-  Call call;
+  VoteWorld world(milliseconds(50));
+  VotedCall call;
   auto body = std::make_shared<const Zeros>();
   const std::weak_ptr<const Zeros> held = body;
   world.group->replicated(put_of(std::move(body)), call);
@@ -114,8 +114,8 @@ TEST_CASE("A write with a body in a file ends, whatever its origins do") {
 }
 
 TEST_CASE("Before that its origins have the time of an answer") {
-  World world(seconds(100));
-  Call call;
+  VoteWorld world(seconds(100));
+  VotedCall call;
   world.group->replicated(put_of(std::make_shared<const Zeros>()), call);
   run_for(world.io, milliseconds(200));
   CHECK_FALSE(call.failure.has_value());
@@ -125,7 +125,7 @@ TEST_CASE("Before that its origins have the time of an answer") {
 namespace {
 
 // How a request to such origins ends: "answered", or why not.
-std::string end_of(World& world, Call& call, const std::string& method) {
+std::string end_of(VoteWorld& world, VotedCall& call, const std::string& method) {
   const std::string wire = method + " /a HTTP/1.1\r\nhost: x\r\n\r\n";
   call.id = world.group->replicated(
       {.method = method, .authority = "x", .target = "/a", .wire = wire}, call);
@@ -140,8 +140,8 @@ TEST_CASE("A write has succeeded when all but f origins have answered it alike")
   const Step other = answer("other");
   const Step closes{"", true};
   const auto end = [](const std::vector<std::optional<Step>>& steps, const std::string& method) {
-    World world(seconds(100), steps);
-    Call call;
+    VoteWorld world(seconds(100), steps);
+    VotedCall call;
     return end_of(world, call, method);
   };
   CHECK(end({done, done, done, done}, "DELETE") == "answered");
@@ -163,8 +163,8 @@ TEST_CASE("A write has succeeded when all but f origins have answered it alike")
 }
 
 TEST_CASE("Who contradicts f+1 on a write is named, though the write is uncertain") {
-  World world(seconds(100), {answer("done"), answer("done"), answer("lie"), std::nullopt});
-  Call call;
+  VoteWorld world(seconds(100), {answer("done"), answer("done"), answer("lie"), std::nullopt});
+  VotedCall call;
   CHECK(end_of(world, call, "DELETE") == "uncertain-write");
   REQUIRE(world.refuted.size() == 1);
   CHECK(world.refuted[0].replica == 2);
@@ -173,7 +173,7 @@ TEST_CASE("Who contradicts f+1 on a write is named, though the write is uncertai
 }
 
 TEST_CASE("A hundred HEADs that the history verifies take one connection to their origin") {
-  World world(seconds(100), {Step{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"}});
+  VoteWorld world(seconds(100), {Step{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"}});
   for (int i = 0; i < 100; ++i) {
     FastCall call;
     world.group->fast(call.exchange, 0, "HEAD /a HTTP/1.1\r\nhost: x\r\n\r\n",
@@ -191,7 +191,7 @@ const Step kStream{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"};
 
 // A read that so many origins have answered, and the last one has got.
 struct OpenRead {
-  OpenRead(World& world, std::size_t votes) {
+  OpenRead(VoteWorld& world, std::size_t votes) {
     world.group->replicated({.method = "GET",
                              .authority = "x",
                              .target = "/a",
@@ -200,20 +200,20 @@ struct OpenRead {
     REQUIRE(run_until(world.io, [&] { return world.ends.size() == votes; }));
     REQUIRE(run_until(world.io, [&] { return world.origins.back()->requests.size() == 1; }));
   }
-  Call call;
+  VotedCall call;
 };
 
 }  // namespace
 
 TEST_CASE("A vote whose declared length is beyond every list of blocks is refused at its head") {
   const Step endless{"HTTP/1.1 200 OK\r\nContent-Length: 100000000000000000\r\n\r\n"};
-  World world(seconds(100), {answer("a"), answer("b"), answer("c"), endless});
-  Call call;
+  VoteWorld world(seconds(100), {answer("a"), answer("b"), answer("c"), endless});
+  VotedCall call;
   CHECK(end_of(world, call, "GET") == "no-agreement");
 }
 
 TEST_CASE("A vote that has become longer than all others, which are whole, is read no further") {
-  World world(seconds(100), {answer("a"), answer("b"), answer("c"), kStream});
+  VoteWorld world(seconds(100), {answer("a"), answer("b"), answer("c"), kStream});
   OpenRead read(world, 3);
   int pieces = 0;
   while (!read.call.failure && pieces < 64) {  // 4 MiB
@@ -225,7 +225,7 @@ TEST_CASE("A vote that has become longer than all others, which are whole, is re
 }
 
 TEST_CASE("The votes of one origin are read no quicker than its budget allows") {
-  World world(seconds(100), {answer("a"), answer("b"), Step{}, kStream});
+  VoteWorld world(seconds(100), {answer("a"), answer("b"), Step{}, kStream});
   OpenRead read(world, 2);
   const TimePoint begun = std::chrono::steady_clock::now();
   constexpr int kPieces = 24;  // for half a second more than what is there at first

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 #include "pbft/wire/body.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -17,8 +18,8 @@ namespace {
 constexpr std::size_t kPiece = kSourcePieceBytes;
 constexpr std::size_t kFrom = 200'000;
 
-struct World final : BodyOwner {
-  explicit World(std::uint64_t bytes_max = 1 << 30, std::filesystem::path where = "/tmp")
+struct IntakeWorld final : BodyOwner {
+  explicit IntakeWorld(std::uint64_t bytes_max = 1 << 30, std::filesystem::path where = "/tmp")
       : settings{kFrom, std::move(where), bytes_max, kPiece},
         shared(*SharedState::map({.workers = 2, .groups = 1, .routes = 1, .origins = 1}, numbers)),
         spool{settings,
@@ -62,7 +63,7 @@ TEST_CASE("a body is in memory up to the threshold, and in a file beyond it") {
       GENERATE(std::size_t{0}, kFrom, kFrom + 1, 2 * kPiece, 2 * kPiece + 1, 9 * kPiece);
   const auto step = GENERATE(std::size_t{1000}, std::size_t{65536}, std::size_t{300'001});
   const std::string body = text_of(size);
-  World world;
+  IntakeWorld world;
   BodyIntake intake(world.spool, world);
   REQUIRE(world.take(intake, body, step));
   CHECK(world.request.body_size() == size);
@@ -92,7 +93,7 @@ TEST_CASE("a body is in memory up to the threshold, and in a file beyond it") {
 }
 
 TEST_CASE("what is dropped, or delivered and let go, holds nothing") {
-  World world;
+  IntakeWorld world;
   BodyIntake intake(world.spool, world);
   world.request.body = text_of(3 * kPiece);
   REQUIRE(intake.take(world.request.body));
@@ -107,7 +108,7 @@ TEST_CASE("what is dropped, or delivered and let go, holds nothing") {
 }
 
 TEST_CASE("all workers' files are bounded together") {
-  World world(10 * kPiece);
+  IntakeWorld world(10 * kPiece);
   world.shared.worker(1).spool.bytes.set(6 * kPiece);
   BodyIntake intake(world.spool, world);
   CHECK(world.take(intake, text_of(4 * kPiece), 65536));
@@ -122,7 +123,7 @@ TEST_CASE("all workers' files are bounded together") {
 }
 
 TEST_CASE("so many files are open at a time, and no more") {
-  World world;
+  IntakeWorld world;
   BodyIntake intake(world.spool, world);
   world.spool.counters.files.set(kSpooledFilesMax - 1);
   REQUIRE(world.take(intake, text_of(3 * kPiece), 65536));
@@ -135,10 +136,10 @@ TEST_CASE("so many files are open at a time, and no more") {
   CHECK(other.take(body));
 }
 
-const TimePoint kStart = TimePoint(std::chrono::hours(1));
+using test::kStart;
 
 TEST_CASE("when room is short, the slowest bodies give way until it is not") {
-  World world(16 * kPiece);  // short beyond 14
+  IntakeWorld world(16 * kPiece);  // short beyond 14
   BodyIntake slow(world.spool, world), slowest(world.spool, world), young(world.spool, world),
       fast(world.spool, world);
   const auto fill = [&](BodyIntake& intake, TimePoint began, std::size_t pieces) {
@@ -175,7 +176,7 @@ TEST_CASE("when room is short, the slowest bodies give way until it is not") {
 }
 
 TEST_CASE("many files are short of room as well; and a body that is whole does not give way") {
-  World world;
+  IntakeWorld world;
   BodyIntake intake(world.spool, world);
   intake.begin(kStart);
   world.spool.counters.files.set(kSpooledFilesMax * 7 / 8);
@@ -191,7 +192,7 @@ TEST_CASE("many files are short of room as well; and a body that is whole does n
 }
 
 TEST_CASE("a body has so much time in all") {
-  World world;
+  IntakeWorld world;
   BodyIntake intake(world.spool, world);
   intake.begin(kStart);
   std::string body = text_of(3 * kPiece);
@@ -204,16 +205,16 @@ TEST_CASE("a body has so much time in all") {
 }
 
 TEST_CASE("a folder that takes no file is told") {
-  World world(1 << 30, "/proc/none");
+  IntakeWorld world(1 << 30, "/proc/none");
   CHECK_FALSE(check(world.settings).has_value());
-  CHECK(check(World().settings).has_value());
+  CHECK(check(IntakeWorld().settings).has_value());
   BodyIntake intake(world.spool, world);
   CHECK_FALSE(world.take(intake, text_of(3 * kPiece), 65536));
   CHECK(intake.failure().reason == "spool-failed");
 }
 
 TEST_CASE("a disk that is full is told") {
-  World world;
+  IntakeWorld world;
   SpooledBody body(UniqueFd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), false,
                    world.shared.worker(0).spool);
   world.shared.worker(0).spool.bytes.add(1);

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/start_time.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
@@ -30,7 +32,7 @@ std::optional<IpAddress> at(const char* address) {
   return IpAddress::parse(address);
 }
 
-const TimePoint kStart{seconds(1000)};
+using test::kStart;
 
 AddressRanges ranges(const char* text) {
   return {*AddressRange::parse(text)};

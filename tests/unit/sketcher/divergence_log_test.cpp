@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sketcher/shared/divergence.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-constexpr TimePoint kStart = TimePoint{} + seconds(1000);
+using test::kStart;
 
 // At a pace that is never too fast.
 class Clock {

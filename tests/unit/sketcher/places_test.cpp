@@ -2,12 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/start_time.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(1));
+using test::kStart;
 
-struct World {
+struct PlacesWorld {
   TimeoutQueue idle{seconds(60)};
   TimeoutQueue header{seconds(10)};
   std::vector<int> ended;
@@ -17,8 +19,9 @@ struct World {
   }
 };
 
-struct Client final : TimeoutEntry {
-  Client(World& of, int n, TimeoutQueue& queue, TimePoint armed, Duration from = Duration::zero())
+struct IdleClient final : TimeoutEntry {
+  IdleClient(PlacesWorld& of, int n, TimeoutQueue& queue, TimePoint armed,
+             Duration from = Duration::zero())
       : world(of), number(n), idle_from(from) {
     queue.arm(*this, armed);
   }
@@ -28,11 +31,11 @@ struct Client final : TimeoutEntry {
     world.ended.push_back(number);
     if (other != nullptr) other->disarm();
   }
-  World& world;
+  PlacesWorld& world;
   int number;
   Duration idle_from;
   bool busy = false;
-  Client* other = nullptr;
+  IdleClient* other = nullptr;
 };
 
 }  // namespace
@@ -60,21 +63,21 @@ TEST_CASE("when too few could go, the next look is later") {
 }
 
 TEST_CASE("the longest idle go first, whatever they wait for") {
-  World world;
-  Client second(world, 2, world.idle, kStart + seconds(2));
-  Client fourth(world, 4, world.idle, kStart + seconds(4));
-  Client first(world, 1, world.header, kStart + seconds(1));
-  Client third(world, 3, world.header, kStart + seconds(3));
+  PlacesWorld world;
+  IdleClient second(world, 2, world.idle, kStart + seconds(2));
+  IdleClient fourth(world, 4, world.idle, kStart + seconds(4));
+  IdleClient first(world, 1, world.header, kStart + seconds(1));
+  IdleClient third(world, 3, world.header, kStart + seconds(3));
   CHECK(world.end(kStart + seconds(5), 3) == 3);
   CHECK(world.ended == std::vector<int>{1, 2, 3});
   CHECK(fourth.armed());
 }
 
 TEST_CASE("one that waits for what is left of its time counts as idle from the beginning") {
-  World world;
+  PlacesWorld world;
   TimeoutQueue rest{seconds(60)};
-  Client younger(world, 2, world.idle, kStart + milliseconds(500));
-  Client resting(world, 1, world.idle, kStart);
+  IdleClient younger(world, 2, world.idle, kStart + milliseconds(500));
+  IdleClient resting(world, 1, world.idle, kStart);
   rest.arm_for(resting, kStart + seconds(1), seconds(59));
   CHECK(end_idle({&rest, &world.idle}, kStart + seconds(2), 1) == 1);
   CHECK(world.ended == std::vector<int>{1});
@@ -82,11 +85,11 @@ TEST_CASE("one that waits for what is left of its time counts as idle from the b
 }
 
 TEST_CASE("who is busy stays, and so does who has only just come") {
-  World world;
-  Client busy(world, 1, world.idle, kStart);
+  PlacesWorld world;
+  IdleClient busy(world, 1, world.idle, kStart);
   busy.busy = true;
-  Client stalled(world, 2, world.header, kStart, seconds(1));
-  Client fresh(world, 3, world.header, kStart + milliseconds(500), seconds(1));
+  IdleClient stalled(world, 2, world.header, kStart, seconds(1));
+  IdleClient fresh(world, 3, world.header, kStart + milliseconds(500), seconds(1));
   CHECK(world.end(kStart + seconds(1), 3) == 1);
   CHECK(world.ended == std::vector<int>{2});
   CHECK(busy.armed());
@@ -94,20 +97,20 @@ TEST_CASE("who is busy stays, and so does who has only just come") {
 }
 
 TEST_CASE("no more go than are wanted, though a busy one waits in front of them") {
-  World world;
-  Client busy(world, 1, world.idle, kStart);
+  PlacesWorld world;
+  IdleClient busy(world, 1, world.idle, kStart);
   busy.busy = true;
-  Client idle(world, 2, world.idle, kStart + seconds(1));
-  Client later(world, 3, world.idle, kStart + seconds(2));
+  IdleClient idle(world, 2, world.idle, kStart + seconds(1));
+  IdleClient later(world, 3, world.idle, kStart + seconds(2));
   CHECK(world.end(kStart + seconds(9), 1) == 1);
   CHECK(world.ended == std::vector<int>{2});
 }
 
 TEST_CASE("whose end was another's does not count") {
-  World world;
-  Client first(world, 1, world.idle, kStart);
-  Client second(world, 2, world.idle, kStart + seconds(1));
-  Client third(world, 3, world.idle, kStart + seconds(2));
+  PlacesWorld world;
+  IdleClient first(world, 1, world.idle, kStart);
+  IdleClient second(world, 2, world.idle, kStart + seconds(1));
+  IdleClient third(world, 3, world.idle, kStart + seconds(2));
   first.other = &second;
   CHECK(world.end(kStart + seconds(9), 3) == 2);
   CHECK(world.ended == std::vector<int>{1, 3});

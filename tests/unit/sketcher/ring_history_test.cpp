@@ -28,8 +28,8 @@ Sketch key_of(Partition partition, std::uint64_t number) {
   return key_in(partition, numbered(number));
 }
 
-struct Member {
-  explicit Member(std::size_t bytes = std::size_t{1} << 20, std::uint32_t groups = 1)
+struct HistoryMember {
+  explicit HistoryMember(std::size_t bytes = std::size_t{1} << 20, std::uint32_t groups = 1)
       : table(*HistoryTable::create(bytes, 1, BlockStore::kBytesMin, HistoryTable::kLimitedShare,
                                     groups)) {
     table.set_floor_seed(5);
@@ -41,7 +41,7 @@ struct Member {
       history->step(100);
   }
   // A page at a time, as Taker does.
-  void take_from(Member& giver, Partition partition) {
+  void take_from(HistoryMember& giver, Partition partition) {
     std::uint64_t cursor = 0;
     do {
       std::vector<dht::HandedFloor> page;
@@ -72,7 +72,7 @@ struct Member {
 }  // namespace
 
 TEST_CASE("ring history: a partition's entries count at its new owner as they did at the old one") {
-  Member giver, taker;
+  HistoryMember giver, taker;
   for (std::uint64_t i = 0; i < 600; ++i) {
     const Room room = i % 10 == 0 ? Room::limited : Room::any;
     REQUIRE(giver.table.update(key_of(kGiven, i), numbered(i), i + 1, room) ==
@@ -93,7 +93,7 @@ TEST_CASE("ring history: a partition's entries count at its new owner as they di
 }
 
 TEST_CASE("ring history: marks, answers of no use and those before an import stay") {
-  Member giver, taker;
+  HistoryMember giver, taker;
   const Sketch marked = key_of(kGiven, 1), unknown = key_of(kGiven, 2), old = key_of(kGiven, 3),
                fresh = key_of(kGiven, 4);
   REQUIRE(giver.table.set_mark(marked, Mark::blacklisted) == ChangeOutcome::done);
@@ -107,8 +107,8 @@ TEST_CASE("ring history: marks, answers of no use and those before an import sta
 }
 
 TEST_CASE("ring history: an entry beyond the barrier, or of another partition, is not taken") {
-  Member taker;
-  Member giver;
+  HistoryMember taker;
+  HistoryMember giver;
   (void)giver.table.update(key_of(kGiven, 1), numbered(1), kBarrier + 1);
   taker.take_from(giver, kGiven);
   CHECK(taker.outcomes[static_cast<std::size_t>(HistoryStore::Inserted::beyond)] == 1);
@@ -127,7 +127,7 @@ TEST_CASE("ring history: floors hold for the same URIs, whatever the sizes of th
   const std::size_t from =
       GENERATE(std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 26);
   const std::size_t to = GENERATE(std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 26);
-  Member giver(from), taker(to);
+  HistoryMember giver(from), taker(to);
   const WriteFloors theirs = giver.table.floors(0), ours = taker.table.floors(0);
   std::set<Partition> partitions;
   for (Sigma i = 0; i < 300; ++i) {
@@ -159,7 +159,7 @@ TEST_CASE("ring history: floors hold for the same URIs, whatever the sizes of th
 }
 
 TEST_CASE("ring history: a floor that no table has is left out") {
-  Member taker;
+  HistoryMember taker;
   const WriteFloors floors = taker.table.floors(0);
   taker.history->raise_floor(kGiven, {.slot = kGiven, .floor = 7, .slot_bits = 40});
   taker.history->raise_floor(kGiven, {.slot = 1U << 13, .floor = 7, .slot_bits = 13});
@@ -170,7 +170,7 @@ TEST_CASE("ring history: a floor that no table has is left out") {
 }
 
 TEST_CASE("ring history: with several groups nothing is handed over") {
-  Member giver(std::size_t{1} << 20, 2), taker(std::size_t{1} << 20, 2);
+  HistoryMember giver(std::size_t{1} << 20, 2), taker(std::size_t{1} << 20, 2);
   (void)giver.table.update(key_of(kGiven, 1), numbered(1), 5);
   giver.table.floors(0).raise(kGiven, 9);
   std::vector<dht::HandedFloor> floors;
@@ -185,7 +185,7 @@ TEST_CASE("ring history: with several groups nothing is handed over") {
 }
 
 TEST_CASE("ring history: what is cleared is reported, what is given is erased in the background") {
-  Member member;
+  HistoryMember member;
   for (std::uint64_t i = 0; i < 20; ++i) {
     (void)member.table.update(key_of(1, i), numbered(i), 5);
     (void)member.table.update(key_of(2, i), numbered(i), 5);

@@ -2,10 +2,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/start_time.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
-const TimePoint kStart = TimePoint{} + seconds(1000);
+using test::kStart;
 
 int admitted(ShadowGate& gate, TimePoint now, int asked) {
   int count = 0;

@@ -3,13 +3,14 @@
 #include <catch2/catch.hpp>
 
 #include "sketcher/core/admission/held_bytes.hpp"
+#include "support/start_time.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-const TimePoint kStart = TimePoint(std::chrono::hours(1));
+using test::kStart;
 
-struct World {
+struct SheddingWorld {
   Counter gauge;
   int told = 0;
   HeldBytes held{800, gauge, [this] { ++told; }};
@@ -23,8 +24,9 @@ struct World {
   }
 };
 
-struct Client final : TimeoutEntry {
-  Client(World& of, int n, TimeoutQueue& queue, std::size_t bytes, TimePoint progress)
+struct HoldingClient final : TimeoutEntry {
+  HoldingClient(SheddingWorld& of, int n, TimeoutQueue& queue, std::size_t bytes,
+                TimePoint progress)
       : world(of), number(n), share(of.held) {
     share.set(bytes);
     queue.arm(*this, progress);
@@ -35,18 +37,18 @@ struct Client final : TimeoutEntry {
     if (other != nullptr) other->disarm();
   }
   std::size_t held_bytes() const override { return share.bytes(); }
-  World& world;
+  SheddingWorld& world;
   int number;
   HeldBytes::Share share;
-  Client* other = nullptr;
+  HoldingClient* other = nullptr;
 };
 
 TEST_CASE("of those that stand still, those go first that hold most") {
-  World world;
-  Client little(world, 1, world.some, 100, kStart);
-  Client most(world, 2, world.others, 300, kStart + seconds(2));
-  Client moving(world, 3, world.some, 350, kStart + seconds(4));
-  Client much(world, 4, world.some, 200, kStart + seconds(1));
+  SheddingWorld world;
+  HoldingClient little(world, 1, world.some, 100, kStart);
+  HoldingClient most(world, 2, world.others, 300, kStart + seconds(2));
+  HoldingClient moving(world, 3, world.some, 350, kStart + seconds(4));
+  HoldingClient much(world, 4, world.some, 200, kStart + seconds(1));
   CHECK(world.told == 1);
   CHECK(world.make_room(kStart + seconds(4)) == 1);
   CHECK(world.ended == std::vector<int>{2});
@@ -54,17 +56,17 @@ TEST_CASE("of those that stand still, those go first that hold most") {
 }
 
 TEST_CASE("of those that move, those go first that did so longest ago") {
-  World world;
-  Client third(world, 3, world.some, 500, kStart + milliseconds(30));
-  Client first(world, 1, world.others, 50, kStart + milliseconds(10));
-  Client second(world, 2, world.some, 300, kStart + milliseconds(20));
+  SheddingWorld world;
+  HoldingClient third(world, 3, world.some, 500, kStart + milliseconds(30));
+  HoldingClient first(world, 1, world.others, 50, kStart + milliseconds(10));
+  HoldingClient second(world, 2, world.some, 300, kStart + milliseconds(20));
   CHECK(world.make_room(kStart + milliseconds(40)) == 2);
   CHECK(world.ended == std::vector<int>{1, 2});
 }
 
 TEST_CASE("who holds nothing stays, whatever is held by others that cannot be shed") {
-  World world;
-  Client idle(world, 1, world.some, 0, kStart);
+  SheddingWorld world;
+  HoldingClient idle(world, 1, world.some, 0, kStart);
   HeldBytes::Share waiting(world.held);
   waiting.set(900);
   CHECK(world.make_room(kStart + seconds(9)) == 0);
@@ -79,7 +81,7 @@ TEST_CASE("who would go on when its time is over gives way for all that") {
     TimeoutQueue* queue = nullptr;
     HeldBytes::Share* share = nullptr;
   };
-  World world;
+  SheddingWorld world;
   HeldBytes::Share share(world.held);
   share.set(900);
   Going going;
@@ -93,9 +95,9 @@ TEST_CASE("who would go on when its time is over gives way for all that") {
 }
 
 TEST_CASE("the end of one may be another's as well") {
-  World world;
-  Client second(world, 2, world.some, 400, kStart);
-  Client first(world, 1, world.some, 410, kStart);
+  SheddingWorld world;
+  HoldingClient second(world, 2, world.some, 400, kStart);
+  HoldingClient first(world, 1, world.some, 410, kStart);
   first.other = &second;
   HeldBytes::Share waiting(world.held);
   waiting.set(800);
@@ -104,7 +106,7 @@ TEST_CASE("the end of one may be another's as well") {
 }
 
 TEST_CASE("that it is too much is told once until it was looked at") {
-  World world;
+  SheddingWorld world;
   HeldBytes::Share share(world.held);
   share.set(800);
   CHECK(world.told == 0);

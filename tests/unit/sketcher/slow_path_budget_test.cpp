@@ -4,10 +4,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/start_time.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
-const TimePoint kStart = TimePoint{} + seconds(1000);
+using test::kStart;
 
 // How many of so many reads, equally spread over the time, may ask the group.
 int allowed(SlowPathBudget& budget, int reads, Duration over, TimePoint& now,

@@ -35,7 +35,7 @@ struct Side {
   UniqueFd peer;
 };
 
-struct World {
+struct TunnelWorld {
   TunnelDirection::Run run() { return direction.run(*from.stream, *to.stream); }
   Side from;
   Side to;
@@ -45,7 +45,7 @@ struct World {
 }  // namespace
 
 TEST_CASE("what was held goes first, and nothing is held when all is taken") {
-  World world;
+  TunnelWorld world;
   world.direction.hold("first, ");
   world.from.says("then");
   const auto run = world.run();
@@ -57,7 +57,7 @@ TEST_CASE("what was held goes first, and nothing is held when all is taken") {
 }
 
 TEST_CASE("an orderly end is told behind the last byte that was taken") {
-  World world;
+  TunnelWorld world;
   std::string said;
   // More than the socket takes, so that something is held.
   while (world.direction.held_bytes() == 0) {
@@ -85,7 +85,7 @@ TEST_CASE("an orderly end is told behind the last byte that was taken") {
 }
 
 TEST_CASE("a receiver that is gone ends it, and what was held is dropped") {
-  World world;
+  TunnelWorld world;
   world.to.peer.reset();
   world.from.says("to nobody");
   CHECK(world.run().outcome == Outcome::receiver_broken);

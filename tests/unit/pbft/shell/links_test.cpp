@@ -18,8 +18,8 @@ namespace {
 
 using Status = LinkChannel::Status;
 
-constexpr std::uint8_t kRequest = static_cast<std::uint8_t>(MessageType::request);
-constexpr std::uint8_t kTell = static_cast<std::uint8_t>(MessageType::key_tell);
+constexpr std::uint8_t kRequestType = static_cast<std::uint8_t>(MessageType::request);
+constexpr std::uint8_t kTellType = static_cast<std::uint8_t>(MessageType::key_tell);
 
 // Two replicas and two clients.
 struct Keys {
@@ -193,7 +193,7 @@ TransportSettings settings_with(std::shared_ptr<const LinkTls> tls) {
 }
 
 // Answers each request with itself.
-class Echo final : public ReplicaTransport::Handler {
+class LinkEcho final : public ReplicaTransport::Handler {
  public:
   Frame on_link_key_frame(NodeId /*peer*/, ByteView /*frame*/) override { return nullptr; }
   KeyAnswer on_accepted_key_frame(ConnectionTag /*tag*/, ByteView /*frame*/) override {
@@ -219,10 +219,10 @@ class Echo final : public ReplicaTransport::Handler {
 };
 
 // Replica 0.
-struct Server {
-  Server(boost::asio::io_context& io, std::shared_ptr<const LinkTls> tls)
-      : Server(io, settings_with(std::move(tls))) {}
-  Server(boost::asio::io_context& io, const TransportSettings& settings) {
+struct LinkServer {
+  LinkServer(boost::asio::io_context& io, std::shared_ptr<const LinkTls> tls)
+      : LinkServer(io, settings_with(std::move(tls))) {}
+  LinkServer(boost::asio::io_context& io, const TransportSettings& settings) {
     auto acceptor = listen_on(io, {"127.0.0.1", 0});
     REQUIRE(acceptor.has_value());
     transport = std::make_unique<ReplicaTransport>(
@@ -230,14 +230,15 @@ struct Server {
     echo.transport = transport.get();
     transport->start();
   }
-  ~Server() { transport->stop(); }
+  ~LinkServer() { transport->stop(); }
 
-  Echo echo;
+  LinkEcho echo;
   std::unique_ptr<ReplicaTransport> transport;
 };
 
-struct Caller {
-  Caller(boost::asio::io_context& io, const Endpoint& address, std::shared_ptr<const LinkTls> tls)
+struct LinkCaller {
+  LinkCaller(boost::asio::io_context& io, const Endpoint& address,
+             std::shared_ptr<const LinkTls> tls)
       : transport(io, settings_with(std::move(tls)), {address},
                   {.on_frame =
                        [this](NodeId, ByteView frame) {
@@ -249,7 +250,7 @@ struct Caller {
                    .on_open = [this](NodeId) { ++opens; }}) {
     transport.start();
   }
-  ~Caller() { transport.stop(); }
+  ~LinkCaller() { transport.stop(); }
 
   std::vector<Bytes> received;
   std::vector<std::string> problems;
@@ -264,16 +265,16 @@ struct Caller {
 TEST_CASE("links: frames of any size pass through encrypted connections") {
   const Keys keys;
   boost::asio::io_context io(1);
-  Server server(io, keys.of(0));
-  Caller caller(io, server.transport->local_address(), keys.of(1024));
+  LinkServer server(io, keys.of(0));
+  LinkCaller caller(io, server.transport->local_address(), keys.of(1024));
   // They wait for the handshake.
-  caller.transport.send(0, make_frame(kTell, 1024, 0));
+  caller.transport.send(0, make_frame(kTellType, 1024, 0));
   const std::size_t paddings[] = {0, 1, 65'526, 65'536, 3 << 20, 10};
   for (const std::size_t padding : paddings)
-    caller.transport.send(0, make_frame(kRequest, 1024, 0, padding));
+    caller.transport.send(0, make_frame(kRequestType, 1024, 0, padding));
   REQUIRE(run_until(io, [&] { return caller.received.size() == std::size(paddings); }));
   for (std::size_t i = 0; i < std::size(paddings); ++i)
-    CHECK(caller.received[i] == *make_frame(kRequest, 1024, 0, paddings[i]));
+    CHECK(caller.received[i] == *make_frame(kRequestType, 1024, 0, paddings[i]));
   CHECK(caller.ups == 1);
   CHECK(caller.opens == 1);
   CHECK(caller.transport.connected(0));
@@ -287,13 +288,14 @@ TEST_CASE("links: where one side alone encrypts, both say so") {
   const Keys keys;
   boost::asio::io_context io(1);
   const bool is_server_plain = GENERATE(true, false);
-  Server server(io, is_server_plain ? nullptr : keys.of(0));
-  Caller caller(io, server.transport->local_address(), is_server_plain ? keys.of(1024) : nullptr);
-  caller.transport.send(0, make_frame(kTell, 1024, 0));
+  LinkServer server(io, is_server_plain ? nullptr : keys.of(0));
+  LinkCaller caller(io, server.transport->local_address(),
+                    is_server_plain ? keys.of(1024) : nullptr);
+  caller.transport.send(0, make_frame(kTellType, 1024, 0));
   // In plain text it is connected at first, and says something each time.
   REQUIRE(run_until(io, [&] {
     if (!is_server_plain && caller.ups > caller.downs && caller.problems.empty())
-      caller.transport.send(0, make_frame(kTell, 1024, 0));
+      caller.transport.send(0, make_frame(kTellType, 1024, 0));
     return !caller.problems.empty() && !server.echo.problems.empty();
   }));
   const std::string plain = std::string("127.0.0.1: ") + kPeerIsPlain;
@@ -313,9 +315,9 @@ TEST_CASE("links: where one side alone encrypts, both say so") {
 TEST_CASE("links: a stranger's key opens no connection") {
   const Keys keys;
   boost::asio::io_context io(1);
-  Server server(io, keys.of(0));
-  Caller caller(io, server.transport->local_address(), keys.stranger(1024));
-  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  LinkServer server(io, keys.of(0));
+  LinkCaller caller(io, server.transport->local_address(), keys.stranger(1024));
+  caller.transport.send(0, make_frame(kRequestType, 1024, 0));
   // Each attempt ends in the same way: the link is never open.
   REQUIRE(run_until(io, [&] {
     CHECK_FALSE(caller.transport.connected(0));
@@ -335,8 +337,8 @@ TEST_CASE("links: a side that does not shake hands is left after the time to con
   REQUIRE(acceptor.has_value());
   boost::system::error_code error;
   const auto local = acceptor->local_endpoint(error);
-  Caller caller(io, {"127.0.0.1", local.port()}, keys.of(1024));
-  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  LinkCaller caller(io, {"127.0.0.1", local.port()}, keys.of(1024));
+  caller.transport.send(0, make_frame(kRequestType, 1024, 0));
   REQUIRE(run_until(
       io, [&] { return caller.transport.counters().dropped_not_connected == 1; }, seconds(5)));
   CHECK(caller.ups == 0);
@@ -361,8 +363,8 @@ TEST_CASE("links: a stranger that does not shake hands is closed after the time 
   TransportSettings settings = settings_with(keys.of(0));
   settings.connect_timeout = milliseconds(100);
   settings.stall_timeout = milliseconds(400);  // a quarter of it: how often it is looked for
-  Server server(io, settings);
-  Caller caller(io, server.transport->local_address(), keys.of(1024));
+  LinkServer server(io, settings);
+  LinkCaller caller(io, server.transport->local_address(), keys.of(1024));
   const Silent silent(io, server.transport->local_address());
   REQUIRE(run_until(io, [&] { return server.transport->inbound() == 2 && caller.ups == 1; }));
   REQUIRE(run_until(io, [&] { return server.transport->inbound() == 1; }));
@@ -378,18 +380,18 @@ TEST_CASE("links: strangers that do not shake hands crowd out each other alone")
   boost::asio::io_context io(1);
   TransportSettings settings = settings_with(keys.of(0));
   settings.unproven_connections_max = 2;
-  Server server(io, settings);
-  Caller caller(io, server.transport->local_address(), keys.of(1024));
+  LinkServer server(io, settings);
+  LinkCaller caller(io, server.transport->local_address(), keys.of(1024));
   // A frame shows that the server is through with the handshake; it proves nothing.
-  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  caller.transport.send(0, make_frame(kRequestType, 1024, 0));
   REQUIRE(run_until(io, [&] { return server.transport->counters().frames_received == 1; }));
   std::vector<std::unique_ptr<Silent>> strangers;
   for (int i = 0; i < 10; ++i)
     strangers.push_back(std::make_unique<Silent>(io, server.transport->local_address()));
   REQUIRE(run_until(io, [&] { return server.transport->counters().closed_evicted == 9; }));
   CHECK(server.transport->inbound() == 2);
-  caller.transport.send(0, make_frame(kTell, 1024, 0));
-  caller.transport.send(0, make_frame(kRequest, 1024, 0));
+  caller.transport.send(0, make_frame(kTellType, 1024, 0));
+  caller.transport.send(0, make_frame(kRequestType, 1024, 0));
   REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
   CHECK(caller.downs == 0);
 }

@@ -17,7 +17,7 @@ namespace {
 const std::string kReplica =
     "[replica]\nid = 1\ngroup = \"group.toml\"\nkey_file = \"replica-1.key\"\n";
 
-std::string mistakes_in(const std::string& text) {
+std::string config_mistakes(const std::string& text) {
   const auto config = parse_replica_config(text, "r");
   return config.has_value() ? "" : config.error().message;
 }
@@ -49,10 +49,10 @@ TEST_CASE("An origin may be inside TLS") {
   CHECK(config->service.origin_tls->server_name == "o.example");
   CHECK(config->service.origin_tls->ca.filename() == "ca.pem");
   CHECK_FALSE(config->service.origin_tls->certificate);
-  CHECK(mistakes_in(tls).find("service.tls.ca: expected a path, found nothing") !=
+  CHECK(config_mistakes(tls).find("service.tls.ca: expected a path, found nothing") !=
         std::string::npos);
   // One of the two alone is of no use.
-  CHECK(mistakes_in(tls + "ca = \"ca.pem\"\nkey = \"k\"\n")
+  CHECK(config_mistakes(tls + "ca = \"ca.pem\"\nkey = \"k\"\n")
             .find("service.tls.certificate: expected a path, found nothing") != std::string::npos);
 }
 
@@ -129,15 +129,16 @@ TEST_CASE("Only what can be restored is executed before it is agreed on") {
 
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
-  CHECK_THAT(mistakes_in(kReplica), Contains("service"));
-  CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
+  CHECK_THAT(config_mistakes(kReplica), Contains("service"));
+  CHECK_THAT(config_mistakes("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
-  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
-  CHECK_THAT(mistakes_in(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
+  CHECK_THAT(config_mistakes(kReplica + "[service]\nkind = \"http\"\n"),
+             Contains("service.origin"));
+  CHECK_THAT(config_mistakes(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
              Contains("r:5:11: replica.metrics: expected ADDRESS:PORT"));
-  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
+  CHECK_THAT(config_mistakes(kReplica + "[service]\nkind = \"magic\"\n"),
              Contains("r:6:8: service.kind"));
-  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
+  CHECK_THAT(config_mistakes(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
              Contains("r:7:1: service.origin: expected only where kind is \"http\""));
 }
 
@@ -222,7 +223,8 @@ TEST_CASE("The state of an origin lies apart from the replica's own files") {
 TEST_CASE("Mistakes about the state of an origin") {
   using Catch::Contains;
   const auto mistakes = [](const std::string& keys) {
-    return mistakes_in(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n" + keys);
+    return config_mistakes(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n" +
+                           keys);
   };
   CHECK_THAT(mistakes("state = \"magic\"\n"), Contains("r:8:9: service.state: expected one of"));
   CHECK_THAT(mistakes("state = \"directory\"\n"),

@@ -126,8 +126,8 @@ struct Group {
 };
 
 // A client's core on a ClientTransport, as small as it can be.
-struct Caller {
-  explicit Caller(Group& group, std::uint32_t first_session = 0)
+struct NodeCaller {
+  explicit NodeCaller(Group& group, std::uint32_t first_session = 0)
       : keys(*load_key_ring(group.identities[0]->group, kFirstClientId,
                             group.folder.path() / "g" / "client-1024.key")),
         key_exchange(keys, {.refresh_interval = seconds(600), .sessions = {first_session, 16}},
@@ -158,7 +158,7 @@ struct Caller {
     key_exchange.start(now());
     transport.start();
   }
-  ~Caller() {
+  ~NodeCaller() {
     timer.stop();
     transport.stop();
   }
@@ -206,8 +206,8 @@ std::string null_service(NodeId /*id*/) {
 TEST_CASE("A group agrees on operations over real sockets") {
   boost::asio::io_context io(1);
   Group group(io, null_service);
-  Caller one(group, 0);
-  Caller two(group, 16);
+  NodeCaller one(group, 0);
+  NodeCaller two(group, 16);
   // What is called before there are session keys is sent again.
   REQUIRE(run_until(io, [&] { return group.has_keys_of(5); }));
   for (int i = 0; i < 100; ++i) {
@@ -231,7 +231,7 @@ TEST_CASE("A group agrees on operations over real sockets") {
 TEST_CASE("A socket full of one answered request brings a few answers") {
   boost::asio::io_context io(1);
   Group group(io, [](NodeId /*id*/) { return "kind = \"null\"\nanswer_bytes = \"1MiB\"\n"; });
-  Caller caller(group);
+  NodeCaller caller(group);
   REQUIRE(run_until(io, [&] { return group.has_keys_of(4); }));
   (void)caller.call("write", CallKind::ordered);
   const Frame request = caller.last_sent;
@@ -254,7 +254,7 @@ TEST_CASE("A socket full of one answered request brings a few answers") {
 TEST_CASE("One stopped backup changes nothing, and it catches up when it is back in time") {
   boost::asio::io_context io(1);
   Group group(io, null_service);
-  Caller caller(group);
+  NodeCaller caller(group);
   (void)caller.call("write", CallKind::ordered);
   REQUIRE(run_until(io, [&] { return caller.done.size() == 1; }));
   group.stop(2);
@@ -276,7 +276,7 @@ TEST_CASE("The group agrees on what its origins answer") {
   Group group(io, [&](NodeId id) {
     return "kind = \"http\"\norigin = \"" + to_string(origins[id]->address()) + "\"\n";
   });
-  Caller caller(group);
+  NodeCaller caller(group);
   const CallId read = caller.call("GET / HTTP/1.1\r\nhost: x\r\n\r\n", CallKind::read_only);
   const CallId write =
       caller.call("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n", CallKind::ordered);

@@ -126,7 +126,7 @@ TEST_CASE("A restore repairs what nobody may read, write or search") {
     WARN("not run: only root can give the folder to another user");
     return;
   }
-  constexpr uid_t kOwner = 65534;
+  constexpr uid_t kFormerOwner = 65534;
   Place here;
   here.write("page", "right");
   here.write("sub/page", "right");
@@ -137,7 +137,7 @@ TEST_CASE("A restore repairs what nobody may read, write or search") {
   there.write("sub/page", "wrong");
   there.write("more/deep/file", "goes");
   for (const char* path : {"", "page", "sub", "sub/page", "more", "more/deep", "more/deep/file"})
-    REQUIRE(::chown((there.folder.path() / path).c_str(), kOwner, kOwner) == 0);
+    REQUIRE(::chown((there.folder.path() / path).c_str(), kFormerOwner, kFormerOwner) == 0);
   REQUIRE(::chmod((there.folder.path() / "page").c_str(), 0) == 0);
   REQUIRE(::chmod((there.folder.path() / "sub").c_str(), 0) == 0);
   REQUIRE(::chmod((there.folder.path() / "more/deep").c_str(), 0555) == 0);
@@ -149,8 +149,8 @@ TEST_CASE("A restore repairs what nobody may read, write or search") {
   // By the owner, who gave nothing away: another user's file that lies there was no way out.
   struct stat status {};
   REQUIRE(::stat((there.folder.path() / "sub/page").c_str(), &status) == 0);
-  CHECK(status.st_uid == kOwner);
-  CHECK(status.st_gid == kOwner);
+  CHECK(status.st_uid == kFormerOwner);
+  CHECK(status.st_gid == kFormerOwner);
 }
 
 TEST_CASE("A restore as root has its folder's owner's rights alone") {
@@ -158,19 +158,19 @@ TEST_CASE("A restore as root has its folder's owner's rights alone") {
     WARN("not run: only root can give the folder to another user");
     return;
   }
-  constexpr uid_t kOwner = 65534;
+  constexpr uid_t kFormerOwner = 65534;
   Place here;
   here.write("locked/page", "right");
   MapPartStore parts;
   const Digest root = *here.snapshot(parts);
   Place there;
   there.write("locked/page", "wrong");
-  REQUIRE(::chown(there.folder.path().c_str(), kOwner, kOwner) == 0);
+  REQUIRE(::chown(there.folder.path().c_str(), kFormerOwner, kFormerOwner) == 0);
   REQUIRE(::chmod((there.folder.path() / "locked").c_str(), 0755) == 0);  // root's
   CHECK_THAT(there.restore_error(parts, root), Catch::Contains("ermission denied"));
   CHECK(there.read("locked/page") == "wrong");
   // The rights of the thread, and of this one, are as they were.
-  REQUIRE(::chown((there.folder.path() / "locked").c_str(), kOwner, kOwner) == 0);
+  REQUIRE(::chown((there.folder.path() / "locked").c_str(), kFormerOwner, kFormerOwner) == 0);
   CHECK(there.restore_error(parts, root).empty());
   CHECK(there.read("locked/page") == "right");
 }

@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 using prophecy::test::TemporaryFolder;
 
 // tests/unit/pbft/storage/store_writer.cpp as a process.
-class Writer {
+class WriterProcess {
  public:
-  explicit Writer(std::vector<std::string> arguments) {
+  explicit WriterProcess(std::vector<std::string> arguments) {
     int ends[2];
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
     told_.reset(ends[0]);
@@ -43,7 +43,7 @@ class Writer {
     ::posix_spawn_file_actions_destroy(&actions);
     REQUIRE(error == 0);
   }
-  ~Writer() {
+  ~WriterProcess() {
     if (process_ > 0) kill();
   }
 
@@ -85,7 +85,7 @@ TEST_CASE("What a killed process was told to be complete is there") {
   for (int kill = 0; kill < 25; ++kill) {
     std::uint64_t told = last;
     {
-      Writer writer({path, "kept", std::to_string(last + 1)});
+      WriterProcess writer({path, "kept", std::to_string(last + 1)});
       // The number of completions before the kill, then somewhere in the next write.
       for (auto wanted = 1 + random() % 200; wanted > 0; --wanted) {
         const auto number = writer.next();
@@ -109,7 +109,7 @@ TEST_CASE("What a killed process was told to be complete is there") {
 TEST_CASE("A store that another process has open is refused, until that one is killed") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "store";
-  Writer writer({path.string(), "hold"});
+  WriterProcess writer({path.string(), "hold"});
   REQUIRE(writer.next() == 0);
   boost::asio::io_context io;
   const auto opened = Store::open({path, SyncPolicy::always}, identity_of(1), io.get_executor());
@@ -127,7 +127,7 @@ TEST_CASE("After a write that failed all others fail, and the store is as it was
     const fs::path path = folder.path() / std::to_string(time);
     std::uint64_t told = 0;
     {
-      Writer writer({path.string(), "limited"});
+      WriterProcess writer({path.string(), "limited"});
       while (const auto number = writer.next())
         told = *number;
       CHECK(writer.end() == 0);

@@ -90,7 +90,7 @@ TEST_CASE("A maximum that is not said follows what it is the maximum of") {
 }
 
 TEST_CASE("What makes no sense is a mistake") {
-  const auto [text, problem] = GENERATE(table<std::string, std::string>({
+  const auto [text, problem] = GENERATE(Catch::Generators::table<std::string, std::string>({
       {"check = 'tcp'", "check"},
       {"path = '/'", "path"},  // without checks
       {"check = 'http'\npath = 'health'", "health.path: expected a path"},

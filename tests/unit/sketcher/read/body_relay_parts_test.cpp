@@ -7,8 +7,7 @@ using namespace read_test;
 
 namespace {
 
-const std::string kBody = body_of_blocks(4, 7);
-const std::string kSend = fmt::format("send {}", kBlock);
+const std::string kLongBody = body_of_blocks(4, 7);
 
 }  // namespace
 
@@ -25,31 +24,32 @@ TEST_CASE("relay: a part is sent out of the blocks that it lies in") {
           {4 * kBlock, 7, 4, 4},
           {4 * kBlock + 6, 1, 4, 4},
       }));
-  REQUIRE(world.start(Source::remembered, kBody, first, size, true, kConstantWire) == Step::waits);
+  REQUIRE(world.start(Source::remembered, kLongBody, first, size, true, kConstantWire) ==
+          Step::waits);
   world.note();
-  const std::size_t end = std::min(kBody.size(), (last_block + 1) * kBlock);
+  const std::size_t end = std::min(kLongBody.size(), (last_block + 1) * kBlock);
   CHECK(world.wire.ends_with(
       fmt::format("\r\nrange: bytes={}-{}\r\n\r\n", begin_block * kBlock, end - 1)));
-  CHECK(world.piece(world.part(kBody, begin_block, last_block)) == Step::complete);
-  CHECK((world.body == kBody.substr(first, size)));
+  CHECK(world.piece(world.part(kLongBody, begin_block, last_block)) == Step::complete);
+  CHECK((world.body == kLongBody.substr(first, size)));
 }
 
 TEST_CASE("relay: where nothing is wanted of a body, one block shows that the answer holds") {
   RelayWorld world;
   const std::size_t first = GENERATE(std::size_t{0}, std::size_t{2 * kBlock});
-  REQUIRE(world.start(Source::remembered, kBody, first, 0, true, kConstantWire) == Step::waits);
-  CHECK(world.piece(world.part(kBody, first / kBlock, first / kBlock)) == Step::complete);
+  REQUIRE(world.start(Source::remembered, kLongBody, first, 0, true, kConstantWire) == Step::waits);
+  CHECK(world.piece(world.part(kLongBody, first / kBlock, first / kBlock)) == Step::complete);
   CHECK(world.took() == Lines{"ask 0", "verified", "extend", "cancel"});
   CHECK(world.body.empty());
 }
 
 TEST_CASE("relay: an answer to a range is checked for being that range, and refutes nothing") {
   RelayWorld world;
-  REQUIRE(world.start(Source::remembered, kBody, kBlock, kBlock, true, kConstantWire) ==
+  REQUIRE(world.start(Source::remembered, kLongBody, kBlock, kBlock, true, kConstantWire) ==
           Step::waits);
-  http::Response part = world.part(kBody, 1, 1);
+  http::Response part = world.part(kLongBody, 1, 1);
   SECTION("another range") {
-    part = world.part(kBody, 2, 2);
+    part = world.part(kLongBody, 2, 2);
   }
   SECTION("no range") {
     part.fields = {};
@@ -61,13 +61,13 @@ TEST_CASE("relay: an answer to a range is checked for being that range, and refu
     part.status = 500;
   }
   SECTION("the whole, of another length") {
-    part = response_of(kBody);
+    part = response_of(kLongBody);
     part.fields.add("content-length", "10");
   }
   CHECK(world.piece(std::move(part)) == Step::waits);
   CHECK(world.took() == Lines{"ask 0", "cancel", "ask 1"});
-  CHECK(world.piece(world.part(kBody, 1, 1)) == Step::complete);
-  CHECK((world.body == kBody.substr(kBlock, kBlock)));
+  CHECK(world.piece(world.part(kLongBody, 1, 1)) == Step::complete);
+  CHECK((world.body == kLongBody.substr(kBlock, kBlock)));
 }
 
 TEST_CASE("relay: a whole body in place of a range is read up to 64 MiB") {
@@ -84,9 +84,9 @@ TEST_CASE("relay: a whole body in place of a range is read up to 64 MiB") {
 
 TEST_CASE("relay: nothing is read from the origin while the client takes nothing") {
   RelayWorld world;
-  REQUIRE(world.start_all(Source::agreed, kBody) == Step::waits);
+  REQUIRE(world.start_all(Source::agreed, kLongBody) == Step::waits);
   world.takes = false;
-  CHECK(world.piece(kBody.substr(0, 2 * kBlock)) == Step::waits);
+  CHECK(world.piece(kLongBody.substr(0, 2 * kBlock)) == Step::waits);
   CHECK(world.took() == Lines{"ask 0", "verified", "extend", kSend, "pause", "untaken"});
   SECTION("it takes more in time") {
     world.takes = true;
@@ -103,17 +103,17 @@ TEST_CASE("relay: nothing is read from the origin while the client takes nothing
     CHECK(world.writable() == Step::waits);
     CHECK(world.took() == Lines{"ask 0"});
     CHECK(world.large.switched.get() == 0);  // nobody has failed
-    CHECK(world.piece(world.part(kBody, 1, 4)) == Step::complete);
-    CHECK((world.body == kBody));
+    CHECK(world.piece(world.part(kLongBody, 1, 4)) == Step::complete);
+    CHECK((world.body == kLongBody));
   }
   SECTION("its origin ends meanwhile: what has come is kept, and the time means nothing") {
-    CHECK(world.end(ExchangeEnd::answered, kBody.substr(2 * kBlock)) == Step::waits);
+    CHECK(world.end(ExchangeEnd::answered, kLongBody.substr(2 * kBlock)) == Step::waits);
     world.relay.on_untaken_time();
     CHECK(world.took().empty());
     CHECK(world.large.let_go.get() == 0);
     world.takes = true;
     CHECK(world.writable() == Step::complete);
-    CHECK((world.body == kBody));
+    CHECK((world.body == kLongBody));
   }
   SECTION("its origin breaks off meanwhile: another one is asked for the rest") {
     CHECK(world.end(ExchangeEnd::broken) == Step::waits);
@@ -129,27 +129,27 @@ TEST_CASE("relay: nothing is read from the origin while the client takes nothing
 
 TEST_CASE("relay: the client's pause is told to the origin once, and its time once") {
   RelayWorld world;
-  REQUIRE(world.start_all(Source::agreed, kBody) == Step::waits);
+  REQUIRE(world.start_all(Source::agreed, kLongBody) == Step::waits);
   world.takes = false;
-  CHECK(world.piece(kBody.substr(0, kBlock)) == Step::waits);
-  CHECK(world.piece(kBody.substr(kBlock, kBlock)) == Step::waits);
+  CHECK(world.piece(kLongBody.substr(0, kBlock)) == Step::waits);
+  CHECK(world.piece(kLongBody.substr(kBlock, kBlock)) == Step::waits);
   CHECK(world.took() == Lines{"ask 0", "verified", "extend", kSend, "pause", "untaken"});
 }
 
 TEST_CASE("relay: a client that takes nothing yet has no origin asked for it") {
   RelayWorld world;
-  REQUIRE(world.start(Source::agreed, kBody, 0, kBody.size(), false) == Step::waits);
+  REQUIRE(world.start(Source::agreed, kLongBody, 0, kLongBody.size(), false) == Step::waits);
   CHECK(world.took().empty());
   CHECK(world.writable() == Step::waits);
   CHECK(world.took() == Lines{"ask 0"});
-  CHECK(world.piece(kBody) == Step::complete);
+  CHECK(world.piece(kLongBody) == Step::complete);
 }
 
 TEST_CASE("relay: a whole answer that ends too early is a failure of its origin") {
   RelayWorld world;
-  REQUIRE(world.start_all(Source::agreed, kBody) == Step::waits);
+  REQUIRE(world.start_all(Source::agreed, kLongBody) == Step::waits);
   REQUIRE(world.took() == Lines{"ask 0"});
-  http::Response cut = response_of(kBody.substr(0, 10));
+  http::Response cut = response_of(kLongBody.substr(0, 10));
   CHECK(world.relay.on_progress(cut) == Step::waits);
   http::Response none;
   CHECK(world.relay.on_end(ExchangeEnd::answered, none) == Step::waits);
@@ -157,23 +157,23 @@ TEST_CASE("relay: a whole answer that ends too early is a failure of its origin"
   CHECK(world.ended(0, ExchangeEnd::malformed) == 1);
   CHECK(world.ended(0, ExchangeEnd::answered) == 0);
   // One that brings all of it has answered.
-  CHECK(world.piece(kBody) != Step::failed);
+  CHECK(world.piece(kLongBody) != Step::failed);
 }
 
 TEST_CASE("relay: abandoned wherever it is, it cancels what is under way, and serves again") {
   RelayWorld world;
-  REQUIRE(world.start_all(Source::agreed, kBody) == Step::waits);
+  REQUIRE(world.start_all(Source::agreed, kLongBody) == Step::waits);
   SECTION("before an answer") {}
   SECTION("in the midst of a block") {
-    CHECK(world.piece(kBody.substr(0, 10)) == Step::waits);
+    CHECK(world.piece(kLongBody.substr(0, 10)) == Step::waits);
   }
   SECTION("before the client's head") {
-    http::Response response = response_of(kBody.substr(0, kBlock));
+    http::Response response = response_of(kLongBody.substr(0, kBlock));
     CHECK(world.relay.on_progress(response) == Step::verified);
     CHECK_FALSE(world.relay.is_released());
   }
   SECTION("between two blocks") {
-    CHECK(world.piece(kBody.substr(0, kBlock)) == Step::waits);
+    CHECK(world.piece(kLongBody.substr(0, kBlock)) == Step::waits);
     CHECK(world.relay.is_released());
   }
   static_cast<void>(world.took());
@@ -182,9 +182,9 @@ TEST_CASE("relay: abandoned wherever it is, it cancels what is under way, and se
   world.relay.abandon();
   CHECK(world.took().empty());
   world.body.clear();
-  REQUIRE(world.start_all(Source::agreed, kBody) == Step::waits);
-  CHECK(world.piece(kBody) == Step::complete);
-  CHECK((world.body == kBody));
+  REQUIRE(world.start_all(Source::agreed, kLongBody) == Step::waits);
+  CHECK(world.piece(kLongBody) == Step::complete);
+  CHECK((world.body == kLongBody));
 }
 
 }  // namespace prophecy::sketcher

@@ -8,7 +8,6 @@ using namespace read_test;
 namespace {
 
 const std::string kBody = body_of_blocks(3, 7);
-const std::string kSend = fmt::format("send {}", kBlock);
 
 }  // namespace
 

@@ -9,6 +9,7 @@ using Source = BodyRelay::Source;
 using Step = BodyRelay::Step;
 
 inline const std::string kWire = "GET / HTTP/1.1\r\nhost: a\r\nuser-agent: curl\r\n\r\n";
+inline const std::string kSend = fmt::format("send {}", kBlock);
 inline const std::string kConstantWire = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
 struct RelayWorld final : ReadWorld {

@@ -8,7 +8,7 @@ using State = ReadMachine::State;
 
 namespace {
 
-const std::string kBody = body_of_blocks(2, 100);
+const std::string kBlocksBody = body_of_blocks(2, 100);
 const std::string kAskClient = fmt::format("ask the client for {}", kBlock);
 const std::string kSendBlock = fmt::format("send {}", kBlock);
 
@@ -30,10 +30,10 @@ struct BlocksWorld : ReadWorld {
     REQUIRE(reader.took() == Lines{kAskClient, "ask 0"});
   }
   void first_block(std::uint8_t slot = 0) {
-    http::Response response = response_of(kBody.substr(0, kBlock));
+    http::Response response = response_of(kBlocksBody.substr(0, kBlock));
     reader.progress(response, slot);
   }
-  Bytes list = list_of(kBody);
+  Bytes list = list_of(kBlocksBody);
   Reader reader{*this};
 };
 
@@ -49,9 +49,9 @@ TEST_CASE("blocks: a remembered list is read from one origin, block by block") {
   CHECK(world.reader.took() == Lines{"no deadline", "begin", "extend", kSendBlock});
   CHECK(world.counters.answered_fast.get() == 1);
   CHECK(world.reader.machine.answer_sketch() == world.sketch_of_list(world.list));
-  world.reader.answer(0, response_of(kBody.substr(kBlock)));
+  world.reader.answer(0, response_of(kBlocksBody.substr(kBlock)));
   CHECK(world.reader.took() == Lines{kSendBlock, "send 100", "end"});
-  CHECK((world.reader.body == kBody));
+  CHECK((world.reader.body == kBlocksBody));
   CHECK(world.large.completed.get() == 1);
   CHECK(world.ended(0, ExchangeEnd::answered) == 1);
   CHECK(world.calls.empty());
@@ -206,12 +206,12 @@ TEST_CASE("blocks: a wrong block behind good ones is noise for a list of this ca
   CHECK(world.reader.took().back() == "ask 1");
   CHECK(world.accused.empty());
   CHECK(world.noise() == 0);
-  http::Response rest = response_of(kBody.substr(kBlock), 206);
-  rest.fields.add("content-range",
-                  fmt::format("bytes {}-{}/{}", kBlock, kBody.size() - 1, kBody.size()));
+  http::Response rest = response_of(kBlocksBody.substr(kBlock), 206);
+  rest.fields.add("content-range", fmt::format("bytes {}-{}/{}", kBlock, kBlocksBody.size() - 1,
+                                               kBlocksBody.size()));
   world.reader.progress(rest);
   CHECK(world.reader.took().back() == "end");
-  CHECK((world.reader.body == kBody));
+  CHECK((world.reader.body == kBlocksBody));
   CHECK(world.accused.empty());
   CHECK(world.noise() == (is_remembered ? 0 : 1));
   if (!is_remembered) return;

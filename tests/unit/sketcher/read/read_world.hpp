@@ -91,6 +91,12 @@ class ReadWorld : public shared_reads_test::World {
                      .target_bytes_max = 1 << 10};
 };
 
+// Of a sketcher that shares a site with others.
+struct RingWorld : ReadWorld {
+  RingWorld() : ReadWorld(VolatilityLimits::never(), Ring::of_others) {}
+};
+constexpr dht::Span kLease = ReadWorld::lease;
+
 class Reader final : private SharedReadWaiter {
  public:
   explicit Reader(ReadWorld& in) : world(in), machine(in.worker, *this) {}

@@ -10,12 +10,6 @@ using State = ReadMachine::State;
 
 namespace {
 
-struct RingWorld : ReadWorld {
-  RingWorld() : ReadWorld(VolatilityLimits::never(), Ring::of_others) {}
-};
-
-constexpr dht::Span kLease = ReadWorld::lease;
-
 // How a partition, or the lease, is lost.
 enum class Loss : std::uint8_t { given, given_and_back, lease_over };
 void lose(ReadWorld& world, Loss loss) {

@@ -10,9 +10,7 @@ using State = ReadMachine::State;
 
 namespace {
 
-struct RingWorld : ReadWorld {
-  RingWorld() : ReadWorld(VolatilityLimits::never(), Ring::of_others) {}
-
+struct WritesWorld : RingWorld {
   [[nodiscard]] Sigma floor(std::string_view target) const {
     return floors.at(floors.slot_of("a", target));
   }
@@ -29,13 +27,12 @@ struct RingWorld : ReadWorld {
   }
 };
 
-constexpr dht::Span kLease = ReadWorld::lease;
 constexpr std::uint16_t kDone = 204;
 
 }  // namespace
 
 TEST_CASE("ring: a write of an own partition raises its floor, and is answered") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   writer.start("POST", "", "/page");
   // That others may answer by their histories is no harm: the permission for the group is enough.
@@ -50,7 +47,7 @@ TEST_CASE("ring: a write of an own partition raises its floor, and is answered")
 }
 
 TEST_CASE("ring: a write that the group refuses for its view goes to the owner of now") {
-  RingWorld world;
+  WritesWorld world;
   world.permissions.set_view(5);
   Reader writer(world);
   writer.start("POST", "", "/page");
@@ -81,7 +78,7 @@ TEST_CASE("ring: a write that the group refuses for its view goes to the owner o
 }
 
 TEST_CASE("ring: a view that is too new for the group ends a write, which was not carried out") {
-  RingWorld world;
+  WritesWorld world;
   Reader reader(world), writer(world), later(world);
   reader.start();
   writer.start("POST", "", "/page");
@@ -93,7 +90,7 @@ TEST_CASE("ring: a view that is too new for the group ends a write, which was no
 
 TEST_CASE("ring: the view is read before the claim") {
   // What was lost in between is not claimed under the view that has taken it.
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   world.set_word(Stage::elsewhere, world.partition("/page"));
   world.permissions.set_view(6);
@@ -102,7 +99,7 @@ TEST_CASE("ring: the view is read before the claim") {
 }
 
 TEST_CASE("ring: a write whose partition has moved keeps its answer until the owner has raised") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   writer.start("POST", "", "/page");
   world.set_word(GENERATE(Stage::elsewhere, Stage::waiting, Stage::unknown));
@@ -145,7 +142,7 @@ TEST_CASE("ring: a write whose partition has moved keeps its answer until the ow
 }
 
 TEST_CASE("ring: a write without a lease raises no floor of its own") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   writer.start("POST", "", "/page");
   world.pass(2 * kLease);
@@ -155,7 +152,7 @@ TEST_CASE("ring: a write without a lease raises no floor of its own") {
 }
 
 TEST_CASE("ring: a write that makes nothing out of date needs no owner") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   const bool is_wanted = GENERATE(true, false);
   writer.request.has_invalidation = is_wanted;
@@ -166,7 +163,7 @@ TEST_CASE("ring: a write that makes nothing out of date needs no owner") {
 }
 
 TEST_CASE("ring: each URI that the answer names has an owner of its own") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   REQUIRE(world.partition("/pages") != world.partition("/pages/1"));
   const bool is_own_lost = GENERATE(true, false);
@@ -190,7 +187,7 @@ TEST_CASE("ring: each URI that the answer names has an owner of its own") {
 }
 
 TEST_CASE("ring: a write of which it is not known waits for its floor, and fails") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   writer.start("POST", "", "/page");
   world.set_word(Stage::elsewhere);
@@ -204,7 +201,7 @@ TEST_CASE("ring: a write of which it is not known waits for its floor, and fails
 }
 
 TEST_CASE("ring: a machine serves the next request after one that waited for floors") {
-  RingWorld world;
+  WritesWorld world;
   Reader writer(world);
   writer.start("POST", "", "/page");
   world.set_word(Stage::elsewhere);
@@ -219,7 +216,7 @@ TEST_CASE("ring: a machine serves the next request after one that waited for flo
 }
 
 TEST_CASE("ring: another member's write makes all that was agreed before it out of date") {
-  RingWorld world;
+  WritesWorld world;
   Reader early(world), late(world), later(world);
   world.remember(early.key("", "/page"), world.sketch("A"), 3);
   world.set_word(Stage::taken);
@@ -242,7 +239,7 @@ TEST_CASE("ring: another member's write makes all that was agreed before it out 
 }
 
 TEST_CASE("ring: another member's write is not accepted where its partition is not taken") {
-  RingWorld world;
+  WritesWorld world;
   const SigmaOrder::Placed write{.sigma = 9, .base = 0, .doubtful = false, .restarted = false};
   world.set_word(GENERATE(Stage::elsewhere, Stage::waiting));
   CHECK_FALSE(world.core.group.make_out_of_date("a", "/page", &write));

@@ -28,7 +28,7 @@ TEST_CASE("Equal reads that are under way share one answer") {
 
 namespace {
 
-sketch::RequestForm form_of(const std::string& lines, std::string_view client) {
+sketch::RequestForm form_from(const std::string& lines, std::string_view client) {
   http::Request request;
   const http::MessageLimits limits;
   http::RequestParser parser(request, limits);
@@ -58,8 +58,8 @@ TEST_CASE("The group is asked for what the key says, and nothing of the first as
                            .may_share = false}));
     world.perform();
   };
-  ask(form_of("User-Agent: sqlmap\r\nReferer: evil\r\nX-Request-Id: 1\r\n", "10.0.0.7"));
-  ask(form_of("", "203.0.113.9"));
+  ask(form_from("User-Agent: sqlmap\r\nReferer: evil\r\nX-Request-Id: 1\r\n", "10.0.0.7"));
+  ask(form_from("", "203.0.113.9"));
   REQUIRE(world.calls.size() == 2);
   CHECK(world.calls[1] == world.calls[2]);
   CHECK(world.calls[1].find("x-forwarded-for: 192.0.2.1\r\n") != std::string::npos);

@@ -10,9 +10,9 @@
 namespace prophecy::sketcher {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
-Json report_of(bool connected, bool is_handed_over, int weight_of_other) {
+PlainJson report_of(bool connected, bool is_handed_over, int weight_of_other) {
   return {
       {"name", "a"},
       {"connected", connected},
