@@ -15,7 +15,7 @@
 #include "measurement/capture/profile_folder.hpp"
 #include "measurement/capture/wall_clock.hpp"
 #include "measurement/capture/warc_file.hpp"
-#include "measurement/program/complaint.hpp"
+#include "measurement/complaint.hpp"
 #include "measurement/progress.hpp"
 
 namespace prophecy::measurement {

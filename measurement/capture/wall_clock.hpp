@@ -1,3 +1,4 @@
+// The time of day in microseconds, as answers and logs are stamped with it.
 #pragma once
 
 #include <chrono>

@@ -12,13 +12,13 @@
 
 #include "base/clock.hpp"
 #include "canonical/profile.hpp"
+#include "measurement/complaint.hpp"
 #include "measurement/figures.hpp"
 #include "measurement/input/url.hpp"
 #include "measurement/input_reader.hpp"
 #include "measurement/json_report.hpp"
 #include "measurement/live/live_figures.hpp"
 #include "measurement/live/log_follower.hpp"
-#include "measurement/program/complaint.hpp"
 #include "measurement/stop_signals.hpp"
 #include "measurement/totals.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "measurement/analyze.hpp"
 #include "measurement/capture/capture_folder.hpp"
+#include "measurement/complaint.hpp"
 #include "measurement/program/comparison.hpp"
-#include "measurement/program/complaint.hpp"
 
 namespace prophecy::measurement {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "measurement/program/complaint.hpp"
+#include "measurement/complaint.hpp"
 #include "measurement/program/crawl_writer.hpp"
 
 namespace prophecy::measurement {
