@@ -1,6 +1,6 @@
-// `SpareHeap` tells when the heap should give freed memory back to the system. glibc keeps what lies
-// below memory that is still in use: sessions that were all live in one second leave megabytes, of
-// which each idle connection holds a little down.
+// `SpareHeap` tells when the heap should give freed memory back to the system. glibc keeps what
+// lies below memory that is still in use: sessions that were all live in one second leave
+// megabytes, of which each idle connection holds a little down.
 //
 // To ask glibc how much is free takes longer the more is free, and a session lives for at least a
 // second. So sessions are counted instead. Those that end soon have successors: what no look in a

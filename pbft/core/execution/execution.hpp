@@ -268,8 +268,8 @@ class ExecutionStage {
   bool lost_while_restoring_ = false;
   // Whose requests were executed is known. Not so when a checkpoint's table could not be read.
   bool has_sessions_ = true;
-  std::vector<SessionName> ordered_;  // since they were taken
-  bool is_loaded_ = false;            // likewise
+  bool is_loaded_ = false;            // since that was taken
+  std::vector<SessionName> ordered_;  // likewise
   std::uint64_t restores_ = 0;
   std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
   std::uint64_t first_id_ = 1;

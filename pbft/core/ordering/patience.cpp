@@ -112,6 +112,7 @@ std::vector<Patience::Due> Patience::due(TimePoint now) const {
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Due> due;
+  due.reserve(found.size());
   for (auto& [since, one] : found)
     due.push_back(std::move(one));
   return due;
@@ -151,6 +152,7 @@ std::vector<Frame> Patience::frames() {
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Frame> frames;
+  frames.reserve(found.size());
   for (auto& [since, frame] : found)
     frames.push_back(std::move(frame));
   return frames;
