@@ -183,14 +183,16 @@ bool OriginConnection::announce() {
   auto size = static_cast<socklen_t>(own.capacity());
   if (::getsockname(stream_.descriptor(), own.data(), &size) != 0) return false;
   own.resize(size);
+  const ProxiedConnection connection{.source = ip_address(own),
+                                     .destination = ip_address(pool_.address_),
+                                     .source_port = own.port(),
+                                     .destination_port = pool_.address_.port()};
   std::string header;
   if (version == ProxyAnnouncement::v2) {
-    append_proxy_header_v2(header, std::nullopt);
+    // Not "LOCAL", which Apache up to 2.4.68 at least refuses.
+    append_proxy_header_v2(header, connection);
   } else {
-    append_proxy_header_v1(header, {.source = ip_address(own),
-                                    .destination = ip_address(pool_.address_),
-                                    .source_port = own.port(),
-                                    .destination_port = pool_.address_.port()});
+    append_proxy_header_v1(header, connection);
   }
   return stream_.write(header).size == header.size();
 }

@@ -101,11 +101,11 @@ void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes
        "agent may need more, the event `too-few-descriptors` warns at the start. With too few for "
        "its store and its peers it does not start."},
       1, 4096, 64);
-  origin.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
-      {"send_proxy",
-       "`\"v1\"` or `\"v2\"`: connections to it begin with a PROXY header, which names only this "
-       "agent: version 2 says LOCAL, version 1 names the two ends of the connection itself."},
-      {"off", "v1", "v2"}, 0));
+  origin.send_proxy = static_cast<http::ProxyAnnouncement>(
+      section.choice({"send_proxy",
+                      "`\"v1\"` or `\"v2\"`: connections to it begin with a PROXY header, which "
+                      "names the two ends of the connection itself."},
+                     {"off", "v1", "v2"}, 0));
   origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
   times.connect = section.duration({"connect_timeout", "Time to connect to it."}, milliseconds(1),
                                    seconds(60), seconds(1));

@@ -238,8 +238,8 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
     group.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
         {"send_proxy",
          "`\"v1\"` or `\"v2\"`: connections to the origins begin with a PROXY header. Many clients "
-         "share them, so it names none: version 2 says LOCAL, version 1 names the two ends of the "
-         "connection itself. Agents have their own option, prophecy-replica(8)."},
+         "share them, so it names none of them, but the two ends of the connection itself. Agents "
+         "have their own option, prophecy-replica(8)."},
         {"off", "v1", "v2"}, 0));
     if (auto vote = section.when(group.kind == GroupKind::vote, "`kind` is `\"vote\"`")) {
       read_vote_group(*vote, group);
