@@ -142,10 +142,16 @@ def idle_connections(options):
     """Memory that a kept-alive connection holds in the worker between its requests."""
     wanted = 500 if options.quick else 5000
     count = min(wanted, allow_open_files(wanted + 1000) - 500)
-    return [idle_connection(protocol, use, count) for protocol, use in USED.items()]
+    return [idle_connection(options, protocol, use, count) for protocol, use in USED.items()]
 
 
-def idle_connection(protocol, use, count):
+def let_rest(options):
+    """Until the last connections have waited for so long that the sketcher keeps no session for them,
+    and its heap has given back what these took."""
+    time.sleep(2 if options.quick else 12)
+
+
+def idle_connection(options, protocol, use, count):
     with deployment_for("prophecy", 0.0, 1, timeouts={"idle": "10m"},
                         limits={"connections_max": 2 * count + 100}) as deployment:  # none gives way
         (worker,) = deployment.sketcher.workers()
@@ -156,9 +162,7 @@ def idle_connection(protocol, use, count):
             before = proportional_memory_bytes(worker)
             for _ in range(count):
                 connections.append(use(deployment.sketcher.port))
-            # A connection that waits for longer than a second rests. Within two times five seconds more
-            # the heap gives back what that has freed.
-            time.sleep(12)
+            let_rest(options)
             after = proportional_memory_bytes(worker)
         finally:
             for connection in connections:

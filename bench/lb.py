@@ -8,11 +8,10 @@ origins and the load share its cores: throughput is as much theirs as the proxy'
 
 import shutil
 import statistics
-import time
 
 from bench import lb_gzip, lb_liar, lb_mixed, lb_workers
 from bench.cost import cpu_seconds, process_memory_bytes
-from bench.fast_read import allow_open_files
+from bench.fast_read import allow_open_files, let_rest
 from bench.figures import Figure
 from bench.h2load import run_h2load
 from bench.peers import APACHE, haproxy, missing_programs, nginx
@@ -30,7 +29,6 @@ PEERS = ("nginx", "haproxy")
 GMAC = "sketcher-gmac"
 SKETCHERS = ("sketcher", GMAC)
 IDLE_CONNECTIONS = 10000
-RESTING_S = 2  # until the last ones have waited for so long that the sketcher keeps no session for them
 SECONDS = 6  # of a run that is not a quick one
 
 
@@ -191,7 +189,7 @@ def idle_connections(options, proxies, connections_max):
             before = proxy.memory_bytes()
             for _ in range(count):
                 connections.append(used_connection(proxy))
-            time.sleep(RESTING_S)
+            let_rest(options)
             after = proxy.memory_bytes()
         finally:
             for connection in connections:

@@ -41,8 +41,8 @@ def run(options):
                                    {**common, **parameters, "bound": THROUGHPUT_SHARE_MIN}),
                             Figure("p99 under attack", times, "times",
                                    {**common, "bound": P99_TIMES_MAX})]
-                figures += [Figure("correct replicas' cpu time under attack", ratio, "times", common)
-                            for ratio in cost]
+                if cost is not None:
+                    figures.append(Figure("correct replicas' cpu time under attack", cost, "times", common))
     share, place, kind = min(shares)
     return [*figures, Figure("worst", share, "of fault-free", {"kind": kind, "as": place})]
 
@@ -68,7 +68,7 @@ def measure(options, honest, kind, number):
     parameters = {"clients": CLIENTS, "replicas": 3 * FAULTS + 1, "view": view, "runs": shares,
                   "operations_per_second": round(statistics.median(one[0] for _, one in pairs)),
                   "p99_us": round(statistics.median(one[1] for _, one in pairs))}
-    cost = [statistics.median(costs)] if costs else []
+    cost = statistics.median(costs) if costs else None
     return statistics.median(shares), statistics.median(times), cost, parameters
 
 
