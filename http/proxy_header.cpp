@@ -214,21 +214,16 @@ void append_proxy_header_v1(std::string& out, const ProxiedConnection& connectio
   out += "\r\n";
 }
 
-void append_proxy_header_v2(std::string& out, const std::optional<ProxiedConnection>& connection) {
+void append_proxy_header_v2(std::string& out, const ProxiedConnection& connection) {
   out += kSignature;
-  if (!connection) {
-    out += static_cast<char>(kVersion2 | kCommandLocal);
-    out += static_cast<char>(kUnspecified);
-    return append_u16(out, 0);
-  }
-  const bool v4 = is_over_v4(*connection);
+  const bool v4 = is_over_v4(connection);
   out += static_cast<char>(kVersion2 | kCommandProxy);
   out += static_cast<char>(v4 ? kTcpOverV4 : kTcpOverV6);
   append_u16(out, v4 ? kV4AddressesSize : kV6AddressesSize);
-  append_address(out, connection->source, v4);
-  append_address(out, connection->destination, v4);
-  append_u16(out, connection->source_port);
-  append_u16(out, connection->destination_port);
+  append_address(out, connection.source, v4);
+  append_address(out, connection.destination, v4);
+  append_u16(out, connection.source_port);
+  append_u16(out, connection.destination_port);
 }
 
 }  // namespace prophecy::http

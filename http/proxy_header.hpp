@@ -63,7 +63,6 @@ class ProxyHeaderParser {
 
 // Both addresses of one connection have to be of one family to be written as IPv4.
 void append_proxy_header_v1(std::string& out, const ProxiedConnection& connection);
-// Nothing: "LOCAL", the connection is the sender's own.
-void append_proxy_header_v2(std::string& out, const std::optional<ProxiedConnection>& connection);
+void append_proxy_header_v2(std::string& out, const ProxiedConnection& connection);
 
 }  // namespace prophecy::http

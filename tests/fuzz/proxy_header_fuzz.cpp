@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Half of the inputs come behind the signature, which is hard to guess.
   if ((data[0] & 0x80) != 0) {
     std::string signed_input;
-    http::append_proxy_header_v2(signed_input, std::nullopt);
+    http::append_proxy_header_v2(signed_input, {});
     signed_input.resize(12);
     input.insert(0, signed_input);
   }

@@ -65,7 +65,7 @@ TEST_CASE("a long header goes through in several looks") {
   Wire wire;
   ProxyIntake intake;
   std::string header;
-  http::append_proxy_header_v2(header, std::nullopt);
+  http::append_proxy_header_v2(header, {});
   header[14] = 0x0f;  // 3840 bytes of extensions
   wire.send(header + std::string(3840, 't') + "next");
   REQUIRE(intake.receive(wire.own.get()) == State::done);
