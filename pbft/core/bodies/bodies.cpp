@@ -441,7 +441,7 @@ void Bodies::advance(ReplicaActions& out) {
   }
   while (!touched_.empty())
     ask_and_arm(*touched_.extract(touched_.begin()).mapped(), out);
-  // What has settled meanwhile is gone on with in an event of its own.
+  // Bodies that have settled meanwhile have an event of their own.
   const bool goes_on = !settled_.empty() || !looking_.empty();
   next_timer_ =
       goes_on ? context_.now : (timers_.empty() ? TimePoint::max() : timers_.begin()->first);

@@ -129,7 +129,7 @@ class Bodies {
   // Asks for what is missing, and for what is to be on the disk. After every event.
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
-  // Those that have become whole, or broken, since the last call.
+  // The bodies that have become whole, or broken, since the last call.
   [[nodiscard]] std::vector<BodyName> take_settled() { return std::exchange(settled_, {}); }
 
   // The operation that a whole body is. Nothing when the disk has lost some of it: it is fetched

@@ -154,9 +154,12 @@ class ExecutionStage {
   [[nodiscard]] bool adopt(std::uint64_t sequence, const CheckpointClaim* from,
                            ReplicaActions& out);
   [[nodiscard]] bool has_sessions() const { return has_sessions_; }
-  // Those of which requests were ordered since the last call; and whether others may be, since
-  // sessions came with a state.
-  [[nodiscard]] std::vector<SessionName> take_ordered() { return std::exchange(ordered_, {}); }
+  // The sessions of which requests were ordered since the last call, in place of what `sessions`
+  // held; and whether others may be concerned, since sessions came with a state.
+  void take_ordered(std::vector<SessionName>& sessions) {
+    sessions.clear();
+    sessions.swap(ordered_);
+  }
   [[nodiscard]] bool take_loaded() { return std::exchange(is_loaded_, false); }
 
  private:

@@ -224,10 +224,10 @@ void Intake::on_settled(const std::vector<BodyName>& bodies, ReplicaActions& out
 }
 
 void Intake::on_ordered(ReplicaActions& out) {
-  const std::vector<SessionName> ordered = execution_.take_ordered();
+  execution_.take_ordered(ordered_);
   const bool is_loaded = execution_.take_loaded();
   if (is_loaded || held_.knows_other_view()) return on_bodies(out);
-  look_at(ordered, out);
+  look_at(ordered_, out);
 }
 
 void Intake::on_tick(ReplicaActions& out) {

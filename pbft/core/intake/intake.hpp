@@ -78,6 +78,7 @@ class Intake {
   Patience& patience_;
   HeldRequests& held_;
   std::vector<RequestQueue::Displaced> displaced_;  // by the request that came last
+  std::vector<SessionName> ordered_;                // whose requests were ordered last
   Allowance passed_on_;                             // signed requests, to other replicas
   std::map<NodeId, Allowance> passed_on_of_client_;
 };

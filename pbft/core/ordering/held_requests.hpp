@@ -10,8 +10,8 @@
 // Bounded in the bytes that are announced, and in the number of bodies, half of each for one
 // client; one of each client always finds room. What is larger than that half of the bytes is not
 // counted in bytes with the others: of such bodies, which lie on the disk, each client has one.
-// What the primary wants held may take as much once more, and one body of each client beyond that
-// in each view: it proposes only what enough replicas hold.
+// Requests that the primary wants held may take as much once more, and one body of each client
+// beyond that in each view: it proposes only what enough replicas hold.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ class HeldRequests {
 
   // The session is to be looked at then, and when its request is given up.
   void arm(const SessionName& key, TimePoint at);
-  // Those for which it is time; none is armed any more.
+  // The sessions for which it is time; none of them is armed any more.
   [[nodiscard]] std::vector<SessionName> take_due();
   [[nodiscard]] TimePoint next_timer() const {
     return timers_.empty() ? TimePoint::max() : timers_.begin()->first;

@@ -217,7 +217,8 @@ std::optional<std::uint64_t> Rejoin::resumed_view(bool may_wait) const {
   if (views.size() < needed()) return std::nullopt;
   std::sort(views.begin(), views.end());
   const std::uint64_t view = views[needed() - 1];
-  // Of the f greatest at least one is a correct replica's, for this one is itself one of the f.
+  // At least one of the f greatest is a correct replica's, for this one is itself one of the f that
+  // may be faulty.
   const std::uint32_t faults = context_.quorum.weak - 1;
   const std::uint64_t vouched = views[views.size() - faults];
   if (view > vouched + (may_wait ? 0 : 1)) return std::nullopt;
