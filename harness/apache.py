@@ -143,8 +143,8 @@ class Apache(Origin):
         self.additions += load_module("alias") + load_module("cgid") + CGI.format(folder=self.folder)
 
     def delay_answers(self, path, one_in, seconds):
-        """One in so many answers to this path, drawn at random, comes so late while begin_delays() is in
-        force. Every byte is right. Before start(), once."""
+        """While begin_delays() is in force, this origin holds back one in so many answers to this path,
+        drawn at random, for so long. Every byte is right. Before start(), once."""
         self._delays = self.folder / "delays"
         hook = self.folder / "delays.lua"
         hook.write_text(DELAYS_HOOK.format(path=path, one_in=one_in, switch=self._delays,

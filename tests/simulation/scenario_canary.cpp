@@ -120,17 +120,12 @@ void Planner::plan_canary() {
       scenario_.replica.retained_batches = 0;
       scenario_.replica.batch_requests_max = 1;
       break;
-    case Canary::repeats_replies: {
-      Ingredient& client = add(IngredientKind::bad_client);
-      client.node = kFirstClientId + 3;
-      client.bad_client = BadClientKind::flooding;
-      client.until = at(healed_at_ms_);
-      break;
-    }
+    case Canary::repeats_replies:
     case Canary::looks_at_all: {
       Ingredient& client = add(IngredientKind::bad_client);
       client.node = kFirstClientId + 3;
-      client.bad_client = BadClientKind::missing_bodies;
+      client.bad_client = scenario_.canary == Canary::looks_at_all ? BadClientKind::missing_bodies
+                                                                   : BadClientKind::flooding;
       client.until = at(healed_at_ms_);
       break;
     }

@@ -86,7 +86,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
     std::uint64_t request = 0;  // how many streams had been opened with it
   };
 
-  // One lull of a connection that waits for its next request.
+  // A connection that waits for its next request has one lull after another.
   struct LullTimeout final : TimeoutEntry {
     explicit LullTimeout(Http2Session& of) : session(of) {}
     void on_timeout() override { session.on_lull(); }

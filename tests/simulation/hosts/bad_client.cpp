@@ -230,8 +230,7 @@ void BadClient::send_name_of_body() {
   if (random_.chance(30)) served_ = random_.next();
 }
 
-// Of bodies that never come, each on a session of its own: what is looked at because of them adds
-// up.
+// The names of bodies that never come, each on a session of its own: looks at them add up.
 void BadClient::send_many_names() {
   ++timestamp_;
   for (std::uint32_t number = 0; number < kNamesAtOnce; ++number) {

@@ -34,6 +34,43 @@ ReplicaStart without_memory() {
   return start;
 }
 
+ReplicaSettings every_batch_of(std::uint32_t faults) {
+  ReplicaSettings settings = every_batch();
+  settings.faults = faults;
+  return settings;
+}
+
+// The last replica of a group for so many faults, which has lost its memory.
+struct Reborn {
+  explicit Reborn(std::uint32_t faults)
+      : replicas(3 * faults + 1),
+        own(ring_of(replicas - 1, replicas)),
+        replica(every_batch_of(faults), own, parts, inputs) {
+    REQUIRE(replica.start(without_memory(), now, actions));
+  }
+  // A pledge for this life.
+  void hear(NodeId from, std::uint64_t view) {
+    PledgeMessage message;
+    message.to = replicas - 1;
+    message.incarnation = 7000;
+    message.view = view;
+    message.checkpoint = 1;
+    replica.on_frame(*encode_pledge(message, ring_of(from, replicas)), now, actions);
+  }
+  void pass(Duration time) {
+    for (const TimePoint end = now + time; now < end;)
+      replica.on_tick(now += milliseconds(100), actions);
+  }
+
+  std::uint32_t replicas;
+  KeyRing own;
+  MemoryPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  TimePoint now{};
+  Replica replica;
+};
+
 }  // namespace
 
 TEST_CASE("Who has lost its memory votes only behind all that it can have said") {
@@ -86,49 +123,33 @@ TEST_CASE("A silent replica asks the peers whose pledge it lacks, once a second"
 }
 
 TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not beyond") {
-  constexpr std::uint32_t kSeven = 7;
-  static const KeyRing own = ring_of(6, kSeven);
-  ReplicaSettings settings = every_batch();
-  settings.faults = 2;
-  MemoryPartStore parts;
-  GivenInputs inputs;
-  ReplicaActions actions;
-  Replica replica(settings, own, parts, inputs);
-  REQUIRE(replica.start(without_memory(), TimePoint{}, actions));
-  const auto pledges = [&](NodeId from, std::uint64_t view) {
-    PledgeMessage message;
-    message.to = 6;
-    message.incarnation = 7000;
-    message.view = view;
-    message.checkpoint = 1;
-    const Frame frame = encode_pledge(message, ring_of(from, kSeven));
-    replica.on_frame(*frame, TimePoint{}, actions);
-  };
+  Reborn reborn(2);
+  const Replica& replica = reborn.replica;
   SECTION("a peer that is further refuses less of the earlier life") {
     // View 1 was asked for in the earlier life, and peer 0 would take that for view 1. In a view
     // before it the replica could take part in what that view would then contradict.
-    pledges(0, 1);
+    reborn.hear(0, 1);
     for (const NodeId peer : {1u, 2u, 3u})
-      pledges(peer, 0);
+      reborn.hear(peer, 0);
     CHECK(replica.status().silent_until == Context::kAsking);  // 1 is nobody's word but peer 0's
-    pledges(4, 0);
+    reborn.hear(4, 0);
     CHECK(replica.status().silent_until == 1 + 4);
     CHECK(replica.status().view == 0);
   }
   SECTION("others that are as far vouch for a view") {
     for (const NodeId peer : {0u, 1u})
-      pledges(peer, 1);
+      reborn.hear(peer, 1);
     for (const NodeId peer : {2u, 3u})
-      pledges(peer, 0);
+      reborn.hear(peer, 0);
     CHECK(replica.status().silent_until == 1 + 4);
     CHECK(replica.status().view == 1);
   }
   SECTION("one that lies takes nobody into a view that never was") {
-    pledges(0, kViewMax);
+    reborn.hear(0, kViewMax);
     for (const NodeId peer : {1u, 2u, 3u})
-      pledges(peer, 5);
+      reborn.hear(peer, 5);
     CHECK(replica.status().silent_until == Context::kAsking);
-    pledges(4, 5);
+    reborn.hear(4, 5);
     CHECK(replica.status().view == 5);
   }
 }
@@ -136,45 +157,25 @@ TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not be
 TEST_CASE("Fewer than f that are further keep nobody without memory from coming back for ever") {
   // Three correct peers of twelve ask for a later view, two others have crashed, and nothing is to
   // be ordered: nobody follows them.
-  constexpr std::uint32_t kThirteen = 13;
-  static const KeyRing own = ring_of(12, kThirteen);
-  ReplicaSettings settings = every_batch();
-  settings.faults = 4;
-  MemoryPartStore parts;
-  GivenInputs inputs;
-  ReplicaActions actions;
-  Replica replica(settings, own, parts, inputs);
-  TimePoint now{};
-  REQUIRE(replica.start(without_memory(), now, actions));
-  const auto pledges = [&](NodeId from, std::uint64_t view) {
-    PledgeMessage message;
-    message.to = 12;
-    message.incarnation = 7000;
-    message.view = view;
-    message.checkpoint = 1;
-    replica.on_frame(*encode_pledge(message, ring_of(from, kThirteen)), now, actions);
-  };
-  const auto pass = [&](Duration time) {
-    for (const TimePoint end = now + time; now < end;)
-      replica.on_tick(now += milliseconds(100), actions);
-  };
+  Reborn reborn(4);
+  const Replica& replica = reborn.replica;
   for (NodeId peer = 0; peer < 7; ++peer)
-    pledges(peer, 3);
+    reborn.hear(peer, 3);
   SECTION("in the next view") {
     for (NodeId peer = 7; peer < 10; ++peer)
-      pledges(peer, 4);
-    pass(milliseconds(1900));
+      reborn.hear(peer, 4);
+    reborn.pass(milliseconds(1900));
     CHECK(replica.status().silent_until == Context::kAsking);
-    pass(milliseconds(200));
+    reborn.pass(milliseconds(200));
     CHECK(replica.status().silent_until == 1 + 4);
     CHECK(replica.status().view == 4);
   }
   SECTION("but not in a view far from those that others name") {
     for (NodeId peer = 7; peer < 10; ++peer)
-      pledges(peer, 5);
-    pass(seconds(10));
+      reborn.hear(peer, 5);
+    reborn.pass(seconds(10));
     CHECK(replica.status().silent_until == Context::kAsking);
-    pledges(10, 3);
+    reborn.hear(10, 3);
     CHECK(replica.status().view == 3);
   }
 }

@@ -30,6 +30,16 @@ inline Frame by_digest(std::uint64_t timestamp) {
   return by_digest(timestamp, tree().name());
 }
 
+// A body that does not come, and a client's request that names it, on the session of this number.
+inline BodyName absent_body(std::uint32_t number) {
+  return {16, sha256(as_bytes(std::to_string(number)))};
+}
+
+inline Frame announcement(NodeId client, std::uint32_t number) {
+  return finish_request(begin_request(absent_body(number), kReplicas), number, 1, false, 0,
+                        ring(client));
+}
+
 struct Asked {
   NodeId of = 0;
   std::vector<Digest> parts;

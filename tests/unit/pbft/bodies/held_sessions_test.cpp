@@ -25,7 +25,7 @@ struct Holder {
   HeldRequests::Outcome hold(std::uint32_t session, std::uint64_t timestamp, const BodyTree& body) {
     return hold(by_digest(timestamp, body.name(), session), std::nullopt, false);
   }
-  // One of so many bytes that does not come.
+  // A request whose body of so many bytes does not come.
   HeldRequests::Outcome hold_name(NodeId client, std::uint32_t session, std::uint64_t bytes,
                                   std::optional<NodeId> forwarder = std::nullopt,
                                   bool asks = false) {
@@ -139,8 +139,7 @@ TEST_CASE("What the primary of a view asks for finds a place beside all that is 
 TEST_CASE("A batch without requests costs no look at what is held") {
   Subject backup(1);
   for (std::uint32_t session = 0; session < 100; ++session) {
-    const BodyName name{16, sha256(as_bytes(std::to_string(session)))};
-    backup.feed(by_digest(1, name, session));
+    backup.feed(announcement(kClient, session));
   }
   REQUIRE(backup.replica.status().bodies_missing == 100);
   const std::uint64_t before = backup.replica.looks();
@@ -157,20 +156,16 @@ TEST_CASE("A batch without requests costs no look at what is held") {
 TEST_CASE("What a thousand bodies that do not come cost others' events") {
   constexpr std::uint32_t kBodies = 1024;
   Subject primary(0);
-  const auto announce = [&](NodeId client, std::uint32_t number) {
-    const BodyName name{16, sha256(as_bytes(std::to_string(number)))};
-    primary.feed(finish_request(begin_request(name, kReplicas), number, 1, false, 0, ring(client)));
-  };
   for (std::uint32_t number = 0; number < kBodies; ++number) {
     primary.now += microseconds(10);
-    announce(kClient, number);
+    primary.feed(announcement(kClient, number));
   }
   REQUIRE(primary.replica.status().bodies_missing == kBodies);
   std::uint64_t before = primary.replica.looks();
   const auto looks = [&] {
     return primary.replica.looks() - std::exchange(before, primary.replica.looks());
   };
-  announce(kClient + 1, kBodies);
+  primary.feed(announcement(kClient + 1, kBodies));
   CHECK(looks() <= 3);
   primary.feed(request(1, "small", false, 0, 0, kClient + 3));
   CHECK(looks() == 0);

@@ -11,57 +11,42 @@ namespace prophecy::pbft::test {
 TEST_CASE("One client has a thousand bodies under way, however small, and others find room") {
   constexpr std::uint32_t kMost = 1024;
   Subject backup(2);
-  const auto announce = [&](NodeId client, std::uint32_t session) {
-    const BodyName name{16, sha256(as_bytes(std::to_string(session)))};
-    backup.feed(finish_request(begin_request(name, kReplicas), session, 1, false, 0, ring(client)));
-  };
   for (std::uint32_t session = 0; session < kMost + 10; ++session)
-    announce(kClient, session);
+    backup.feed(announcement(kClient, session));
   CHECK(backup.replica.status().bodies_missing == kMost);
   CHECK(backup.dropped(DropReason::queue_full) == 10);
-  announce(kClient + 1, kMost + 10);
+  backup.feed(announcement(kClient + 1, kMost + 10));
   CHECK(backup.replica.status().bodies_missing == kMost + 1);
 }
 
 TEST_CASE("All clients have two thousand bodies under way, and each of them one") {
   constexpr std::uint32_t kMost = 1024;
   Subject backup(2);
-  const auto announce = [&](NodeId client, std::uint32_t number) {
-    const BodyName name{16, sha256(as_bytes(std::to_string(number)))};
-    backup.feed(finish_request(begin_request(name, kReplicas), number, 1, false, 0, ring(client)));
-  };
   for (std::uint32_t number = 0; number < kMost; ++number)
-    announce(kClient, number);
+    backup.feed(announcement(kClient, number));
   for (std::uint32_t number = kMost; number < 2 * kMost; ++number)
-    announce(kClient + 1, number);
+    backup.feed(announcement(kClient + 1, number));
   CHECK(backup.replica.status().bodies_missing == 2 * kMost);
   CHECK(backup.dropped(DropReason::queue_full) == 0);
   for (std::uint32_t number = 2 * kMost; number < 2 * kMost + 3; ++number)
-    announce(kClient + 3, number);
+    backup.feed(announcement(kClient + 3, number));
   CHECK(backup.replica.status().bodies_missing == 2 * kMost + 1);
   CHECK(backup.dropped(DropReason::queue_full) == 2);
-  // What does not come is given up, and leaves its room to others.
+  // Bodies that do not come are given up, and leave their room to others.
   backup.tick(seconds(6));
   CHECK(backup.replica.counters().bodies_given_up == 2 * kMost + 1);
-  announce(kClient + 3, 3 * kMost);
+  backup.feed(announcement(kClient + 3, 3 * kMost));
   CHECK(backup.replica.status().bodies_missing == 1);
 }
 
 TEST_CASE("A body that does not come is asked for again in time, whatever else is missing") {
   Subject backup(2);
-  const auto name_of = [](std::uint32_t number) {
-    return BodyName{16, sha256(as_bytes(std::to_string(number)))};
-  };
-  const auto announce = [&](std::uint32_t number) {
-    backup.feed(finish_request(begin_request(name_of(number), kReplicas), number, 1, false, 0,
-                               ring(kClient)));
-  };
   constexpr std::uint32_t kBodies = 20;
   for (std::uint32_t number = 0; number < kBodies; ++number) {
     backup.now += milliseconds(1);
-    announce(number);
+    backup.feed(announcement(kClient, number));
     REQUIRE(asked_by(backup).size() == 1);
-    CHECK(asked_by(backup)[0].parts == std::vector<Digest>{name_of(number).root});
+    CHECK(asked_by(backup)[0].parts == std::vector<Digest>{absent_body(number).root});
   }
   // Each 200 ms after it was asked for.
   backup.tick(milliseconds(180));
@@ -69,7 +54,7 @@ TEST_CASE("A body that does not come is asked for again in time, whatever else i
   for (std::uint32_t number = 0; number < kBodies; ++number) {
     backup.tick(milliseconds(1));
     REQUIRE(asked_by(backup).size() == 1);
-    CHECK(asked_by(backup)[0].parts == std::vector<Digest>{name_of(number).root});
+    CHECK(asked_by(backup)[0].parts == std::vector<Digest>{absent_body(number).root});
   }
 }
 
