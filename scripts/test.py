@@ -4,9 +4,9 @@ usage: test.py [--quick | --suites] [--check] [--long] [NAME...]
 
 --suites runs the public test suites instead, which scripts/suites has installed. --check adds the
 checks of scripts/gates.py; --long the tests that take minutes each. With names, only tests whose names
-contain one of them run. A line each minute says how far the run is. The last line is "N passed, N
-failed" (and ", N skipped" where there are such); the exit status is 0 only when something ran and
-nothing failed. The build folder comes from PROPHECY_BUILD.
+contain one of them run. A line each minute says how far the run is. At the end a line "failed: NAME"
+names each that has failed; the last line is "N passed, N failed" (and ", N skipped" where there are
+such). The exit status is 0 only when something ran and nothing failed. The build folder comes from PROPHECY_BUILD.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -48,15 +48,24 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    # What has failed, a line each; said once more at the end, where a long log is cut off before it.
+    failures: list = field(default_factory=list)
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.failures += other.failures
 
 
 def wanted(name, names):
     return not names or any(part in name for part in names)
+
+
+def outcome_of(check, breaches):
+    if not breaches:
+        return Count(passed=1)
+    return Count(failed=1, failures=[f"{check}: {breaches[0]}"])
 
 
 def run_tidy(names):
@@ -65,7 +74,7 @@ def run_tidy(names):
         if not wanted(f"tidy {rule.__name__}", names):
             continue
         mistakes = rule(ROOT)
-        count.add(Count(failed=1) if mistakes else Count(passed=1))
+        count.add(outcome_of(rule.__name__, mistakes))
         for mistake in mistakes:
             print(mistake)
     if count.passed + count.failed:
@@ -75,17 +84,19 @@ def run_tidy(names):
 
 def run_gates():
     """Format, ruff, commit subjects, and clang-tidy over the changed files that it has time for."""
-    breaches = [rule(ROOT) for rule in gates.RULES]
-    findings, left = gates.run_clang_tidy(ROOT, build_folder(), gates.changed_sources(ROOT),
-                                          CLANG_TIDY_S)
-    breaches.append(findings)
-    for line in [line for lines in breaches for line in lines]:
-        print(line)
-    failed = sum(bool(lines) for lines in breaches)
-    print(f"checks: {len(breaches)} of format, ruff, commit subjects and clang-tidy, {failed} failed")
+    breaches = {rule.__name__: rule(ROOT) for rule in gates.RULES}
+    breaches["clang-tidy"], left = gates.run_clang_tidy(
+        ROOT, build_folder(), gates.changed_sources(ROOT), CLANG_TIDY_S)
+    count = Count()
+    for check, lines in breaches.items():
+        count.add(outcome_of(check, lines))
+        for line in lines:
+            print(line)
+    print(f"checks: {len(breaches)} of format, ruff, commit subjects and clang-tidy, "
+          f"{count.failed} failed")
     if left:
         print(f"clang-tidy has not read {len(left)} of the changed files; ./run check reads them all")
-    return Count(passed=len(breaches) - failed, failed=failed)
+    return count
 
 
 class Progress:
@@ -162,7 +173,7 @@ def count_catch_cases(text, succeeded):
 
 def nothing(names):
     """No test was found: as wished, or a folder of tests is lost."""
-    return Count() if names else Count(failed=1)
+    return Count() if names else Count(failed=1, failures=["no test was found"])
 
 
 LONG_SUITE = "long"
@@ -194,10 +205,12 @@ def run_meson(names, long):
         else:
             succeeded = result["result"] in ("OK", "EXPECTEDFAIL")
             count.add(count_catch_cases(result.get("stdout", ""), succeeded))
+            if not succeeded:
+                count.failures.append(result["name"])
     for path in logs.glob(f"{log_name}*"):
         path.unlink()
     if status != 0 and count.failed == 0:
-        count.failed += 1
+        count.add(Count(failed=1, failures=[f"meson test ended with {status}"]))
     return count
 
 
@@ -220,12 +233,18 @@ def run_pytest(tests, names, long, *options):
             for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
                 failed = int(suite.get("failures")) + int(suite.get("errors"))
                 skipped = int(suite.get("skipped"))
-                count.add(Count(int(suite.get("tests")) - failed - skipped, failed, skipped))
+                count.add(Count(int(suite.get("tests")) - failed - skipped, failed, skipped,
+                                failed_cases(suite)))
     if status == 5:
         return nothing(names)
     if status != 0 and count.failed == 0:
-        count.failed += 1
+        count.add(Count(failed=1, failures=[f"pytest of {tests} ended with {status}"]))
     return count
+
+
+def failed_cases(suite):
+    return [f"{case.get('classname')}::{case.get('name')}" for case in suite.iter("testcase")
+            if case.find("failure") is not None or case.find("error") is not None]
 
 
 def main():
@@ -250,6 +269,8 @@ def main():
         if not options.quick:
             total.add(run_pytest("tests/end_to_end", options.names, options.long, "-q",
                                  *IN_PARALLEL))
+    for failure in total.failures:
+        print(f"failed: {failure}")
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}")
     sys.exit(0 if total.passed and not total.failed else 1)

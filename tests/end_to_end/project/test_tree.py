@@ -262,11 +262,26 @@ def test_a_folder_without_tests_is_a_failure_unless_tests_were_named(tmp_path, m
     def no_meson_tests(*_, **__):
         return subprocess.CompletedProcess([], 0, stdout="[]")
 
-    assert runner.run_pytest(tmp_path, [], False) == runner.Count(failed=1)
+    assert runner.run_pytest(tmp_path, [], False) == runner.nothing([])
     assert runner.run_pytest(tmp_path, ["named"], False) == runner.Count()
     monkeypatch.setattr(runner.subprocess, "run", no_meson_tests)
-    assert runner.run_meson([], False) == runner.Count(failed=1)
+    assert runner.run_meson([], False) == runner.nothing([])
     assert runner.run_meson(["named"], False) == runner.Count()
+
+
+def test_failures_are_named(tmp_path):
+    write(tmp_path / "few/test_few.py", '''import pytest
+def test_well(): pass
+def test_wrong(): assert False
+@pytest.fixture
+def broken(): raise OSError
+def test_error(broken): pass
+''')
+    count = runner.run_pytest(tmp_path / "few", [], False)
+    assert (count.passed, count.failed) == (1, 2)
+    assert [name.rpartition("::")[2] for name in count.failures] == ["test_wrong", "test_error"]
+    assert runner.outcome_of("rule", ["one", "two"]) == runner.Count(failed=1, failures=["rule: one"])
+    assert runner.outcome_of("rule", []) == runner.Count(passed=1)
 
 
 def test_long_tests_wait_for_their_option(tmp_path):

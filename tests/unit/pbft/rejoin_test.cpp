@@ -326,6 +326,7 @@ TEST_CASE("A primary that has not heard of a peer's new life breaks no rule by t
   const std::vector<Frame> asked{view_change_of(0, 0, 2), view_change_of(2, 0, 2),
                                  view_change_of(3, 5, 2)};
   std::vector<ByteView> frames;
+  frames.reserve(asked.size());
   for (const Frame& frame : asked)
     frames.emplace_back(*frame);
   CHECK(backup.feed(encode_new_view(2, frames, ring(2))));
@@ -458,6 +459,7 @@ TEST_CASE("All hear of a peer's new life, and who rejects a view for it shows wh
   const std::vector<Frame> asked{view_change_of(0, 0, 2), view_change_of(2, 0, 2),
                                  view_change_of(3, 5, 2)};
   std::vector<ByteView> frames;
+  frames.reserve(asked.size());
   for (const Frame& frame : asked)
     frames.emplace_back(*frame);
   backup.feed(encode_new_view(2, frames, ring(2)));

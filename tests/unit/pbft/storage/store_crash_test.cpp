@@ -32,6 +32,7 @@ class WriterProcess {
     const UniqueFd write_end(ends[1]);
     arguments.insert(arguments.begin(), STORE_WRITER);
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments)
       pointers.push_back(argument.data());
     pointers.push_back(nullptr);

@@ -59,7 +59,7 @@ class TestStore {
 
   void commit(std::vector<DurableWrite> writes) {
     bool done = false;
-    (*opened_)->commit(std::move(writes), [&](Result<> outcome) {
+    (*opened_)->commit(std::move(writes), [&](const Result<>& outcome) {
       CHECK(outcome.has_value());
       done = true;
     });

@@ -169,7 +169,8 @@ TEST_CASE("relay: another head than a remembered list's refutes it, likewise") {
   const std::uint16_t status = other.status;
   CHECK(world.piece(http::Response(other)) == Step::waits);
   CHECK(world.took() == Lines{"ask 0", "cancel", "ask 0"});
-  CHECK(world.piece(std::move(other)) == Step::refuted);
+  const Step step = world.piece(std::move(other));
+  CHECK(step == Step::refuted);
   CHECK(world.relay.take_refutation().status == status);
   CHECK(world.large.blocks_refuted.get() == 0);
 }
@@ -182,13 +183,15 @@ TEST_CASE(
     http::Response other = response_of(kBody);
     other.fields.add("content-type", "text/plain");
     other.fields.add("content-length", std::to_string(kBody.size()));
-    CHECK(world.piece(std::move(other)) == Step::complete);
+    const Step step = world.piece(std::move(other));
+    CHECK(step == Step::complete);
   }
   SECTION("another status or length") {
     for (int i = 0; i < 4; ++i) {
       http::Response other = response_of(kBody, i == 0 ? 404 : 200);
       other.fields.add("content-length", std::to_string(kBody.size() + 1));
-      CHECK(world.piece(std::move(other)) == (i == 3 ? Step::failed : Step::waits));
+      const Step step = world.piece(std::move(other));
+      CHECK(step == (i == 3 ? Step::failed : Step::waits));
     }
     CHECK(world.took() ==
           Lines{"ask 0", "cancel", "ask 1", "cancel", "ask 2", "cancel", "ask 3", "cancel"});
