@@ -10,11 +10,10 @@ clang-tidy reads the sources that have changed, or all of them. ./run check runs
 import argparse
 import subprocess
 import sys
-import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import clang_tidy
 import tidy
 
 SUBJECT_MAX = 72
@@ -105,40 +104,6 @@ def changed_sources(root):
     return [name for name in dict.fromkeys(names.splitlines()) if name in compiled]
 
 
-class ClangTidy:
-    """Reads sources with the build's own compile commands, without what only GCC understands."""
-
-    def __init__(self, root, build):
-        self.root = root
-        self.database = tempfile.TemporaryDirectory()
-        commands = run(root, sys.executable, "scripts/plain_compile_database.py",
-                       f"{build}/compile_commands.json")
-        commands.check_returncode()
-        (Path(self.database.name) / "compile_commands.json").write_text(commands.stdout,
-                                                                        encoding="utf-8")
-
-    def findings(self, name):
-        result = run(self.root, "clang-tidy", "-p", self.database.name, "--quiet", name)
-        return result.stdout.splitlines() if result.returncode != 0 else []
-
-
-def run_clang_tidy(root, build, names, seconds=None):
-    """Its findings in these sources, and the sources that it has not read for lack of time."""
-    reader = ClangTidy(root, build)
-    end = time.monotonic() + seconds if seconds is not None else None
-    left = []
-
-    def read(name):
-        if end is not None and time.monotonic() > end:
-            left.append(name)
-            return []
-        return reader.findings(name)
-
-    with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
-        findings = [line for lines in threads.map(read, names) for line in lines]
-    return findings, left
-
-
 RULES = [sources_are_formatted, python_is_clean, commit_subjects_are_short]
 
 
@@ -150,7 +115,7 @@ def main():
     root = Path(__file__).resolve().parent.parent
     breaches = [breach for rule in tidy.RULES + RULES for breach in rule(root)]
     names = compiled_sources(root) if options.all else changed_sources(root)
-    findings, _ = run_clang_tidy(root, root / options.build, names)
+    findings, _ = clang_tidy.read(root, root / options.build, names)
     for line in breaches + findings:
         print(line)
     sys.exit(1 if breaches or findings else 0)

@@ -37,16 +37,19 @@ def sources_of(entry):
     return [os.path.relpath(ROOT / name, folder) for name in included] or [entry["file"]]
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        entries = json.load(file)
-    single = []
-    for entry in entries:
+def entries(path):
+    """Of each source what it is compiled as, by itself or with others, and its entry."""
+    with open(path, encoding="utf-8") as file:
+        built = json.load(file)
+    for entry in built:
         words = plain(shlex.split(entry["command"]))
         for source in sources_of(entry):
             command = shlex.join([source if word == entry["file"] else word for word in words])
-            single.append({**entry, "file": source, "command": command})
-    json.dump(single, sys.stdout, indent=1)
+            yield entry["file"], {**entry, "file": source, "command": command}
+
+
+def main():
+    json.dump([entry for _, entry in entries(sys.argv[1])], sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import gates  # noqa: E402  (lies beside this file)
+import clang_tidy  # noqa: E402  (lies beside this file)
+import gates  # noqa: E402
 import tidy  # noqa: E402
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
@@ -85,7 +86,7 @@ def run_tidy(names):
 def run_gates():
     """Format, ruff, commit subjects, and clang-tidy over the changed files that it has time for."""
     breaches = {rule.__name__: rule(ROOT) for rule in gates.RULES}
-    breaches["clang-tidy"], left = gates.run_clang_tidy(
+    breaches["clang-tidy"], left = clang_tidy.read(
         ROOT, build_folder(), gates.changed_sources(ROOT), CLANG_TIDY_S)
     count = Count()
     for check, lines in breaches.items():

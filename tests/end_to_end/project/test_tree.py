@@ -13,6 +13,7 @@ from harness.build import ROOT, build_folder
 from harness.toml_writer import merged, to_toml
 
 sys.path.insert(0, str(ROOT / "scripts"))
+import clang_tidy  # noqa: E402
 import gates  # noqa: E402
 import test as runner  # noqa: E402  (scripts/test.py)
 import tidy  # noqa: E402
@@ -250,6 +251,35 @@ def test_clang_tidy_reads_each_source_alone(tmp_path):
         ROOT / "http/text.cpp", ROOT / "http/client/a.cpp", ROOT / "base/log.cpp"]
     for entry in plain:
         assert entry["command"] == f"c++ -O2 -c {entry['file']} -Wno-unknown-warning-option"
+
+
+def test_joined_sources_have_places(tmp_path):
+    write(tmp_path / "http/a.cpp", '#include "beside.hpp"\n#include "base/log.hpp"\nint a;')
+    write(tmp_path / "base/b.cpp", "int b;\n")
+    (tmp_path / "http/beside.hpp").write_text("")
+    joined = clang_tidy.Joined(tmp_path, ["http/a.cpp", "base/b.cpp"])
+    assert joined.text == (f'#include "{tmp_path}/http/beside.hpp"\n#include "base/log.hpp"\n'
+                           "int a;\nint b;\n")
+    assert [joined.place(line) for line in (1, 3, 4)] == ["http/a.cpp:1", "http/a.cpp:3",
+                                                           "base/b.cpp:1"]
+
+
+def test_clang_tidy_finds_what_is_wrong_in_joined_sources(tmp_path):
+    if shutil.which("clang-tidy") is None:
+        pytest.skip("clang-tidy is not installed: ./run test --check installs it")
+    build = write(tmp_path / "build/compile_commands.json", json.dumps([
+        {"directory": str(tmp_path / "build"), "file": f"../{name}", "command": f"c++ -c ../{name}"}
+        for name in ("base/a.cpp", "http/b.cpp")])).parent
+    write(tmp_path / "base/a.cpp", "int a;\n")
+    write(tmp_path / "http/b.cpp", "static int b(int unused) { return 1; }\nint c = b(1);\n")
+    shutil.copy(ROOT / ".clang-tidy", tmp_path)
+    names = ["base/a.cpp", "http/b.cpp"]
+    reader = clang_tidy.ClangTidy(tmp_path, build)
+    assert reader.together(names) == [["base/a.cpp"], ["http/b.cpp"]]
+    found = reader.findings(names)
+    assert found[0].startswith("http/b.cpp:1:18: error: parameter 'unused' is unused")
+    assert clang_tidy.read(tmp_path, build, names, seconds=-1) == ([], names)
+    assert reader.findings(["base/c.cpp"]) == ["base/c.cpp: is not part of the build"]
 
 
 def test_progress_has_an_estimate_once_something_is_done():

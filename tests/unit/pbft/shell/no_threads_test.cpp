@@ -7,6 +7,10 @@
 #include "pbft/storage/part_folder.hpp"
 #include "pbft/storage/store.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace prophecy::pbft::test {
 namespace {
 
@@ -17,6 +21,14 @@ void check_refused(const Outcome& outcome) {
   CHECK_THAT(outcome.error().message, Catch::StartsWith("no thread can be started: ") &&
                                           Catch::Contains("TasksMax") && !Catch::Contains("\n"));
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+using LeaksOfRocksDb = __lsan::ScopedDisabler;
+#else
+struct LeaksOfRocksDb {
+  LeaksOfRocksDb() {}
+};
+#endif
 
 }  // namespace
 
@@ -56,6 +68,8 @@ TEST_CASE("No store is opened, nor taken for a damaged one, where threads are no
   const bool is_there = GENERATE(false, true);
   if (is_there) REQUIRE(open().has_value());
   {
+    // Debian's RocksDB 7.8 forgets what it has made of a database, where its own thread is not to be had.
+    const LeaksOfRocksDb excused;
     const NoThreads limit;
     check_refused(open());
     fs::create_directory(folder.path() / "other");
