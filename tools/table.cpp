@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/config/printable.hpp"
+
 namespace prophecy::tools {
 
 using Json = nlohmann::ordered_json;
@@ -26,7 +28,7 @@ std::string cell_text(const Json& value) {
   }
   for (const auto& [name, count] : value.items()) {
     if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, scalar_text(count));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name), scalar_text(count));
   }
   return text.empty() ? "-" : text;
 }
@@ -34,14 +36,14 @@ std::string cell_text(const Json& value) {
 }  // namespace
 
 std::string scalar_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? printable(value.get_ref<const std::string&>()) : value.dump();
 }
 
 void print_table(const std::string& title, const Json& rows) {
   if (rows.empty()) return;
   std::vector<std::size_t> widths;
   for (const auto& [name, value] : rows.front().items())
-    widths.push_back(name.size());
+    widths.push_back(printable(name).size());
   for (const Json& row : rows) {
     std::size_t column = 0;
     for (const auto& [name, value] : row.items()) {
@@ -53,7 +55,7 @@ void print_table(const std::string& title, const Json& rows) {
   std::cout << '\n' << title << '\n';
   std::size_t column = 0;
   for (const auto& [name, value] : rows.front().items()) {
-    std::cout << fmt::format("  {:<{}}", name, widths[column++]);
+    std::cout << fmt::format("  {:<{}}", printable(name), widths[column++]);
   }
   std::cout << '\n';
   for (const Json& row : rows) {

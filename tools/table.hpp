@@ -1,4 +1,5 @@
-// JSON for people: lists of objects as tables.
+// JSON for people: lists of objects as tables. What members or origins have named may control no
+// terminal.
 #pragma once
 
 #include <string>

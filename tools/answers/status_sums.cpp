@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,12 @@ Json part(const Json& status, std::initializer_list<const char*> path) {
   return *at;
 }
 
+// What a member reports may be any number: a total stays at the greatest one.
+std::uint64_t saturating_sum(std::uint64_t left, std::uint64_t right) {
+  constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
+  return left > kMax - right ? kMax : left + right;
+}
+
 // Adds numbers up, and those of objects within.
 void add_counts(Json& total, const Json& value) {
   if (value.is_number()) {
@@ -39,7 +46,7 @@ void add_counts(Json& total, const Json& value) {
     if (!total.is_number()) return;
     const bool is_count = total.is_number_unsigned() && value.is_number_unsigned();
     if (is_count) {
-      total = total.get<std::uint64_t>() + value.get<std::uint64_t>();
+      total = saturating_sum(total.get<std::uint64_t>(), value.get<std::uint64_t>());
     } else {
       total = total.get<double>() + value.get<double>();
     }

@@ -1,5 +1,7 @@
 #include "tools/answers/status_sums.hpp"
 
+#include <limits>
+
 #include <catch2/catch.hpp>
 
 using namespace prophecy::tools;
@@ -75,4 +77,16 @@ TEST_CASE("status of members: any shape is taken") {
   const Json sum = sum_status(members);
   CHECK(sum["members"].size() == 4);
   CHECK(sum["total"]["requests"] == 1);
+}
+
+TEST_CASE("status of members: a total stays at the greatest number, however much members report") {
+  const Json most{{"requests", {{"reads", std::numeric_limits<std::uint64_t>::max() - 3}}}};
+  const Json few{{"requests", {{"reads", 3U}}}};
+  const auto reads = [](const Json& one, const Json& other) {
+    const MemberStatus members[]{{"north", one, ""}, {"south", other, ""}};
+    return sum_status(members)["total"]["requests"]["reads"].get<std::uint64_t>();
+  };
+  CHECK(reads(few, few) == 6);
+  CHECK(reads(most, few) == std::numeric_limits<std::uint64_t>::max());
+  CHECK(reads(most, most) == std::numeric_limits<std::uint64_t>::max());
 }
