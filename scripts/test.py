@@ -30,8 +30,9 @@ import tidy  # noqa: E402
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
 
-# Most of a test is waiting. What tests of one file share stays with one process.
-IN_PARALLEL = ("-n", "3", "--dist", "loadfile")
+# Much of a test is waiting. What tests of one file share stays with one process.
+AT_ONCE = "3"
+IN_PARALLEL = ("-n", AT_ONCE, "--dist", "loadfile")
 PYTEST_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
 # With --long, each of the two above.
@@ -195,8 +196,8 @@ def run_meson(names, long):
     with Progress("programs of unit tests and simulations", len(tests),
                   lambda: len(read_lines(log))):
         status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
-                            "--timeout-multiplier", str(patience()), "--print-errorlogs",
-                            "--logbase", log_name, *tests],
+                            "--num-processes", AT_ONCE, "--timeout-multiplier", str(patience()),
+                            "--print-errorlogs", "--logbase", log_name, *tests],
                            LONG_TIMEOUT_S if long else UNIT_TIMEOUT_S)
     count = Count()
     for line in read_lines(log):

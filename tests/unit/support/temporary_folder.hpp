@@ -9,9 +9,13 @@ namespace prophecy::test {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "prophecy-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
+  TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+  // For what says nothing about a disk, and would wait for one often: in memory, as far as the
+  // machine has such a folder.
+  static TemporaryFolder in_memory() {
+    const std::filesystem::path shared = "/dev/shm";
+    return TemporaryFolder(
+        std::filesystem::exists(shared) ? shared : std::filesystem::temp_directory_path());
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -23,6 +27,11 @@ class TemporaryFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  explicit TemporaryFolder(const std::filesystem::path& parent) {
+    std::string pattern = (parent / "prophecy-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+
   std::filesystem::path path_;
 };
 

@@ -213,7 +213,7 @@ class Sample {
     fs::permissions(to, fs::perms::owner_all);
   }
 
-  TemporaryFolder folder_;
+  TemporaryFolder folder_ = TemporaryFolder::in_memory();
   std::optional<TestStore> store_;
 };
 
