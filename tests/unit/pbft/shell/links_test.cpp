@@ -386,6 +386,7 @@ TEST_CASE("links: strangers that do not shake hands crowd out each other alone")
   caller.transport.send(0, make_frame(kRequestType, 1024, 0));
   REQUIRE(run_until(io, [&] { return server.transport->counters().frames_received == 1; }));
   std::vector<std::unique_ptr<Silent>> strangers;
+  strangers.reserve(10);
   for (int i = 0; i < 10; ++i)
     strangers.push_back(std::make_unique<Silent>(io, server.transport->local_address()));
   REQUIRE(run_until(io, [&] { return server.transport->counters().closed_evicted == 9; }));

@@ -68,7 +68,8 @@ TEST_CASE("No store is opened, nor taken for a damaged one, where threads are no
   const bool is_there = GENERATE(false, true);
   if (is_there) REQUIRE(open().has_value());
   {
-    // Debian's RocksDB 7.8 forgets what it has made of a database, where its own thread is not to be had.
+    // Debian's RocksDB 7.8 forgets what it has made of a database, where its own thread is not to
+    // be had.
     const LeaksOfRocksDb excused;
     const NoThreads limit;
     check_refused(open());
