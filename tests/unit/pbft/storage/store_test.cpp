@@ -90,7 +90,7 @@ TEST_CASE("Commits complete in their order and share writes") {
   for (int i = 0; i < kCommits; ++i) {
     auto writes =
         i % 3 == 0 ? std::vector<DurableWrite>() : std::vector{put("last", std::to_string(i))};
-    store->commit(std::move(writes), [&completed, i](Result<> outcome) {
+    store->commit(std::move(writes), [&completed, i](const Result<>& outcome) {
       CHECK(outcome.has_value());
       completed.push_back(i);
     });
@@ -114,7 +114,7 @@ TEST_CASE("An event loop does not end before a commit is complete") {
   const TemporaryFolder folder;
   TestStore store(folder.path() / "store", 1, SyncPolicy::os);
   bool done = false;
-  store->commit({put("a", "b")}, [&](Result<>) { done = true; });
+  store->commit({put("a", "b")}, [&](const Result<>&) { done = true; });
   store.io().run();
   CHECK(done);
   CHECK(store->counters().syncs == 0);
@@ -125,7 +125,7 @@ TEST_CASE("What was handed in is written before the store closes") {
   {
     TestStore store(folder.path() / "store");
     for (int i = 0; i < 100; ++i)
-      store->commit({put("last", std::to_string(i))}, [](Result<>) {});
+      store->commit({put("last", std::to_string(i))}, [](const Result<>&) {});
   }
   TestStore store(folder.path() / "store");
   CHECK(store.contents() == Contents{{"last", "99"}});
@@ -138,7 +138,7 @@ TEST_CASE("Values may be large") {
     TestStore store(folder.path() / "store", 1, SyncPolicy::os);
     int done = 0;
     for (const char* key : {"a", "b", "c"}) {
-      store->commit({put(key, value + key)}, [&](Result<> outcome) {
+      store->commit({put(key, value + key)}, [&](const Result<>& outcome) {
         CHECK(outcome.has_value());
         ++done;
       });
@@ -160,7 +160,7 @@ TEST_CASE("What is erased soon takes no room for long") {
   std::uint64_t done = 0;
   std::uint64_t largest = 0;
   for (std::uint64_t number = 1; number <= kCommits; ++number) {
-    store->commit(numbered(number, 100, kSize), [&](Result<> outcome) {
+    store->commit(numbered(number, 100, kSize), [&](const Result<>& outcome) {
       REQUIRE(outcome.has_value());
       ++done;
     });
