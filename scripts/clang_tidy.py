@@ -5,7 +5,8 @@ usage: clang_tidy.py BUILD-FOLDER SOURCE...
 
 Sources that are compiled as one (several_at_once.py) are read as one: the headers that they share, of
 which most of the time goes into, are read once. Their texts are joined for that, since the analyzer and
-some checks look at nothing but the main file.
+some checks look at nothing but the main file. A using declaration passes for used when another of the
+sources uses what it names.
 """
 
 import json

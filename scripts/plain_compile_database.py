@@ -38,7 +38,7 @@ def sources_of(entry):
 
 
 def entries(path):
-    """Of each source what it is compiled as, by itself or with others, and its entry."""
+    """Yields for each source the file that the compiler gets, which may include others, and its entry."""
     with open(path, encoding="utf-8") as file:
         built = json.load(file)
     for entry in built:

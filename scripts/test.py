@@ -50,7 +50,7 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    # What has failed, a line each; said once more at the end, where a long log is cut off before it.
+    # A line for each failure. The end of the run repeats them: a long log may lose its beginning.
     failures: list = field(default_factory=list)
 
     def add(self, other):

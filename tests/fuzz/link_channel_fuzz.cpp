@@ -27,7 +27,7 @@ constexpr std::size_t kRecordBytes = 16 << 10;
 constexpr std::size_t kBytesPerRecord = 64;
 constexpr std::size_t kScriptMax = 1024;
 
-// Of two members, and of two that claim to be them.
+// The TLS of two members, and of two strangers that claim to be them.
 class Sessions {
  public:
   Sessions() {
@@ -179,7 +179,7 @@ class World {
       bytes[i] = static_cast<std::uint8_t>((side.written.size() + i) * 31 >> 3);
     const bool is_taken = side.channel->write(bytes);
     REQUIRE(is_taken == side.channel->failure().empty());
-    // Of what it does not take as a whole some may be on its way.
+    // A channel that fails may have sent a part of them.
     side.written.insert(side.written.end(), bytes.begin(), bytes.end());
     check(side);
   }

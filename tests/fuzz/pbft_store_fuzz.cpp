@@ -12,13 +12,13 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <stdlib.h>
 
 #include "base/digest.hpp"
 #include "choices.hpp"
 #include "expect.hpp"
 #include "pbft/storage/part_folder.hpp"
 #include "pbft/storage/store.hpp"
+#include "unit/support/temporary_folder.hpp"
 
 namespace {
 
@@ -37,27 +37,14 @@ constexpr int kParts = 4;
 using Contents = std::map<std::string, std::string>;
 using Files = std::map<fs::path, std::string>;  // by their paths in the folder
 
-// In memory, as far as the machine has such a folder: removed at the end.
 class Workplace {
  public:
-  Workplace() {
-    std::string name =
-        fs::exists("/dev/shm") ? "/dev/shm/store-fuzz-XXXXXX" : "/tmp/store-fuzz-XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  ~Workplace() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  [[nodiscard]] fs::path store() const { return folder_ / "store-of-3"; }
+  [[nodiscard]] fs::path store() const { return folder_.path() / "store-of-3"; }
 
   // With these files, and nothing else.
   void lay_out(const Files& files) const {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+    fs::remove_all(folder_.path());  // what has been set aside as well
+    fs::create_directories(folder_.path());
     for (const auto& [path, content] : files) {
       fs::create_directories((store() / path).parent_path());
       std::ofstream(store() / path, std::ios::binary) << content;
@@ -75,7 +62,7 @@ class Workplace {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_ = test::TemporaryFolder::in_memory();
 };
 
 Workplace& workplace() {

@@ -103,7 +103,7 @@ class Prices {
   void check(Price price, std::uint64_t number);
   [[nodiscard]] std::uint64_t sent_bytes(const pbft::ReplicaActions& actions, std::size_t first);
   void count_reply(const pbft::Outgoing& outgoing, TimePoint now);
-  // What one step cost that has ended now.
+  // Checks what the step that has just ended has cost, and the second with it.
   void check_second(TimePoint now, const Second& cost);
   void check_memory(TimePoint now);
 

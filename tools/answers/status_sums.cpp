@@ -33,7 +33,7 @@ Json part(const Json& status, std::initializer_list<const char*> path) {
   return *at;
 }
 
-// What a member reports may be any number: a total stays at the greatest one.
+// A member may report any number: a total stays at the greatest one.
 std::uint64_t saturating_sum(std::uint64_t left, std::uint64_t right) {
   constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
   return left > kMax - right ? kMax : left + right;
