@@ -4,7 +4,6 @@
 // (A log that has lost its end is an older store, which cannot be told from a newer one.) A part is
 // what its name says, or is not there.
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
