@@ -128,9 +128,13 @@ def test_an_observed_route_has_the_sketches_of_its_origins():
     changes = {"sketcher": {"access_log": "access.jsonl"}, "route": [{"mode": "observe"}]}
     with Deployment(content={"/index.html": b"<p>page</p>"}, sketcher_changes=changes) as running:
         for version in range(3):
-            write(running, "/changing", f"version {version}")
+            body = f"version {version}".encode()
+            write(running, "/changing", body)
+            # A write is answered once f+1 origins have carried it out, and nothing verifies these reads.
+            wait_until(lambda body=body: all(origin.read("/changing") == body for origin in running.origins), 10,
+                       "the write at each origin")
             for _ in range(3):
-                assert curl(running.url + "/changing").body == f"version {version}".encode()
+                assert curl(running.url + "/changing").body == body
         lines = [line for line in lines_after(running, 12) if line["method"] == "GET"]
         report = figures("analyze", log_of(running), "--json", "-")
     assert {line["by"] for line in lines} == {"fast", "unverified"}

@@ -1,4 +1,4 @@
-"""The benchmarks in their small size, so that they do not rot."""
+"""The benchmarks in their small size, so that they do not rot; those that take half a minute or more with --long."""
 
 import json
 import shutil
@@ -121,6 +121,7 @@ def test_cost_and_slowness_are_held_against_the_better_peer():
         ("sketcher-gmac", "p99 ratio"): (0.5, "nginx")}
 
 
+@pytest.mark.long
 @pytest.mark.time_limit(180)
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 @pytest.mark.skipif(instrumented(), reason="1 MiB for each of 100 clients takes it more than a second")
@@ -149,6 +150,7 @@ def test_lb_in_its_small_size(tmp_path):
     assert {figure["parameters"]["proxy"] for figure in idle} == proxies
 
 
+@pytest.mark.long
 @pytest.mark.time_limit(240)
 def test_ring_in_its_small_size(tmp_path):
     if shutil.which("wrk") is None:
@@ -166,6 +168,7 @@ def test_ring_in_its_small_size(tmp_path):
         assert share["value"] == pytest.approx(share["parameters"]["expected"], abs=0.1)
 
 
+@pytest.mark.long
 def test_pbft_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
     result = subprocess.run([sys.executable, "-m", "bench", "pbft", "--quick", "--json", report],
@@ -219,6 +222,7 @@ def test_measure_in_its_small_size(tmp_path):
         assert max(figures[f"{name}, peak memory"]["value"] for name in ("warc", "har", "sketch log")) < 500
 
 
+@pytest.mark.long
 @pytest.mark.time_limit(240)
 def test_attack_in_its_small_size(tmp_path):
     figures = small(tmp_path, "pbft", "--attack")
@@ -238,6 +242,7 @@ def test_liar_in_its_small_size(tmp_path):
     assert share["value"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("wrk") is None or shutil.which("h2load") is None,
                     reason="wrk or h2load is not installed")
 @pytest.mark.time_limit(240)
@@ -309,6 +314,7 @@ def test_options_gain_what_their_page_says(tmp_path):
     assert {what: times for what, times in gains.items() if times < 1.05} == {}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 @pytest.mark.time_limit(240)
 def test_fast_read_in_its_small_size(tmp_path):

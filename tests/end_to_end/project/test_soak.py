@@ -83,6 +83,7 @@ def complaints(port, control, modes):
             clients.kill()
 
 
+@pytest.mark.long
 @pytest.mark.time_limit(240)
 def test_a_minute_of_soak(tmp_path):
     report = tmp_path / "figures.json"
