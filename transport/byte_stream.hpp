@@ -1,6 +1,6 @@
 // What a session speaks through: a client's connection as two streams of bytes, plain or inside
-// TLS. Non-blocking; nothing is read ahead and nothing that was to be written is kept, so that a
-// quiet stream holds no buffer.
+// TLS. Non-blocking; nothing is read ahead, unless TlsChannel::read_ahead() was called, and nothing
+// that was to be written is kept, so that a quiet stream holds no buffer.
 //
 // Single-threaded.
 #pragma once

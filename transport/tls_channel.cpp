@@ -180,6 +180,11 @@ bool TlsChannel::end() {
   return result >= 0 || SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_WRITE;
 }
 
+void TlsChannel::read_ahead(std::size_t bytes) {
+  SSL_set_read_ahead(ssl_.get(), 1);
+  SSL_set_default_read_buffer_len(ssl_.get(), bytes);
+}
+
 bool TlsChannel::speaks_http2() const {
   const unsigned char* name = nullptr;
   unsigned int size = 0;

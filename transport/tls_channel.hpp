@@ -53,6 +53,10 @@ class TlsChannel {
   // The peer is told nothing more, not even that.
   void give_up() { broken_ = true; }
 
+  // Takes up to so many bytes from the socket at a time, in place of one record, and holds them
+  // meanwhile: for a few connections with much to read.
+  void read_ahead(std::size_t bytes);
+
   [[nodiscard]] bool speaks_http2() const;  // by ALPN
   [[nodiscard]] bool resumed() const;
   // The peer has shown a certificate that a trusted authority has signed.

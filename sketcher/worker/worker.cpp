@@ -510,12 +510,17 @@ void Worker::finish_drain() {
 // Large bodies are mapped, and go back to the system when they are freed. (By default, glibc takes
 // them from its heap once it has seen a few, where what lies above them keeps them.)
 constexpr int kMappedBytesMin = 256 << 10;
+// At most so much stays free at the heap's end until `SpareHeap` is asked. With glibc's default for
+// a fixed threshold above, 128 KiB, a member that hands on answers of 64 KiB gives their memory
+// back and asks for it anew, zeroed, some hundreds of times a second.
+constexpr int kSpareBytesMax = 8 << 20;
 
 }  // namespace
 
 int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
                const SharedState& shared, Logger& log) {
   ::mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
+  ::mallopt(M_TRIM_THRESHOLD, kSpareBytesMax);
   Worker worker(installation, std::move(setup), table, shared, log);
   return worker.run();
 }

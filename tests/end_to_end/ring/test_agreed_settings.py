@@ -158,8 +158,6 @@ def test_put_backs_come_before_take_outs(ring):
 def test_a_member_with_another_route_shows_what_it_refuses(ring):
     """A build or a configuration that does not know a name."""
     member = ring.members["d"]
-    for place in ("a", "b", "c"):
-        set_at(ring, place, "route", "default", "observe" if place == "a" else "enforce")
     set_at(ring, "a", "route", "default", "observe")
     for route in member.settings["route"]:
         route["name"] = "other"
