@@ -30,9 +30,9 @@ import tidy  # noqa: E402
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
 
-# Much of a test is waiting. What tests of one file share stays with one process.
 AT_ONCE = "3"
-IN_PARALLEL = ("-n", AT_ONCE, "--dist", "loadfile")
+# Much of an end-to-end test is waiting. What tests of one file share stays with one process.
+IN_PARALLEL = ("-n", "4", "--dist", "loadfile")
 PYTEST_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
 # With --long, each of the two above.

@@ -36,6 +36,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    # The files that take longest happen to be those with the last names. Begun last, they would
+    # leave processors without work at the end.
+    files = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    items[:] = [item for path in reversed(files) for item in files[path]]
     if config.getoption("--long"):
         return
     long = [item for item in items if item.get_closest_marker("long")]
