@@ -1,6 +1,7 @@
 """A replica group: the key files, and one agent (prophecy-replica) for each origin."""
 
 import json
+import os
 import signal
 from pathlib import Path
 
@@ -24,9 +25,15 @@ def ctl_json(*arguments):
     return json.loads(ctl(*arguments))
 
 
+def links_are_encrypted():
+    """PROPHECY_ENCRYPTED_LINKS in the environment: the members of all groups speak TLS."""
+    return bool(os.environ.get("PROPHECY_ENCRYPTED_LINKS"))
+
+
 def make_keys(folder, addresses, faults, clients=1):
     result = run_program("prophecyctl", "keygen", "--directory", folder, "--faults", faults,
-                         "--replica-addresses", ",".join(addresses), "--clients", clients)
+                         "--replica-addresses", ",".join(addresses), "--clients", clients,
+                         *(["--encrypted-links"] if links_are_encrypted() else []))
     if result.returncode != 0:
         raise HarnessError(f"prophecyctl keygen failed: {result.stderr.strip()}")
 

@@ -110,6 +110,7 @@ def test_members_that_restart_find_each_other_again():
 
 def test_where_one_side_alone_encrypts_both_say_why():
     with Deployment(start=False) as deployment:
+        set_encryption(deployment, False)
         deployment.start()
         write_and_read(deployment, "/a.html", "first")
         odd = deployment.agents[3]
