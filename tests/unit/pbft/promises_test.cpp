@@ -143,4 +143,17 @@ TEST_CASE("What a replica reports as pre-prepared it can hand out, whatever came
   CHECK(record.parts.parts() == 0);
 }
 
+TEST_CASE("A store that has a base behind a batch has promised something; a new one has not") {
+  const auto has_promised = [](std::uint64_t sequence) {
+    Remembered remembered;
+    remembered.base.emplace();
+    remembered.base->sequence = sequence;
+    Journal journal(true);
+    journal.resume(remembered);
+    return journal.has_promised();
+  };
+  CHECK_FALSE(has_promised(0));
+  CHECK(has_promised(1));
+}
+
 }  // namespace prophecy::pbft::test

@@ -246,6 +246,7 @@ TEST_CASE("5.1: a read-only request is executed at once, outside the order") {
   REQUIRE(backup.sent(MessageType::reply) == 1);
   CHECK(decode_reply(*backup.actions.sends[0].frame)->sigma == 0);
   CHECK(backup.replica.status().last_ordered == 0);
+  CHECK(backup.replica.counters().reads_executed == 1);
 }
 
 TEST_CASE("5.1: the primary batches what arrives while its window is full") {

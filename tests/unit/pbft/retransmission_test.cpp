@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/group.hpp"
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -118,7 +119,11 @@ TEST_CASE("A peer gets exactly what it lacks") {
   }
   SECTION("the proposal, and it is small") {
     backup.feed(status_of_batches(3, 0));
-    CHECK(backup.sent(MessageType::pre_prepare) == 1);
+    REQUIRE(backup.sent(MessageType::pre_prepare) == 1);
+    // It is the primary's, with the primary's MACs.
+    CHECK(
+        std::any_of(backup.actions.sends.begin(), backup.actions.sends.end(),
+                    [&](const Outgoing& outgoing) { return *outgoing.frame == *proposal.frame; }));
   }
 }
 
@@ -274,6 +279,39 @@ TEST_CASE("A peer that asks too often is not served each time") {
   backup.feed(status_of_batches(3, 0));
   CHECK(backup.actions.sends.empty());
   CHECK(backup.dropped(DropReason::rate_limited) == 1);
+}
+
+TEST_CASE("What was ordered has settled in a later view once it is agreed on there") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  backup.order(1, {request(1)});
+  const auto told = [&] {
+    Frame status;
+    for (int ticks = 0; status == nullptr; ++ticks) {
+      REQUIRE(ticks < 100);
+      backup.tick(milliseconds(50));
+      status = sent_by(backup, MessageType::status);
+    }
+    return decode_status(*status, kReplicas)->settled;
+  };
+  CHECK(told() == 1);
+  ViewChangeMessage wish;
+  wish.view = 2;
+  wish.prepared = wish.pre_prepared = {{1, 0, proposal.batch}};
+  std::vector<Frame> wishes;
+  for (const NodeId peer : {0U, 2U, 3U})
+    wishes.push_back(encode_view_change(wish, ring(peer)));
+  backup.feed(
+      encode_new_view(2, std::vector<ByteView>{*wishes[0], *wishes[1], *wishes[2]}, ring(2)));
+  REQUIRE(backup.replica.status().view == 2);
+  REQUIRE(backup.replica.state() == ReplicaState::normal);
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  CHECK(told() == 0);
+  backup.feed(prepare(3, 1, proposal.batch, 2));
+  backup.feed(commit(2, 1, proposal.batch, 2));
+  backup.feed(commit(3, 1, proposal.batch, 2));
+  CHECK(told() == 1);
 }
 
 TEST_CASE("A Status that is late, or repeated by somebody, is not served in place of a newer one") {

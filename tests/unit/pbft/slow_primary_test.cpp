@@ -65,6 +65,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("The next pause is a short one again when nobody was blamed for twice as long as it") {
+  PaceWatch watch;
+  const auto paused_for = [&] {
+    for (int primary = 0; primary < 2; ++primary) {
+      REQUIRE(watch.requests_until_blame(milliseconds(200), Duration{}) > 0);
+      watch.slow.on_blamed(watch.now);
+    }
+    const TimePoint then = watch.now;
+    REQUIRE(watch.requests_until_blame(milliseconds(200), Duration{}) > 0);
+    watch.slow.restart(watch.now);
+    return then;
+  };
+  const TimePoint blamed_at = paused_for();
+  // The second pause would be twice as long as the first.
+  const bool is_over = GENERATE(false, true);
+  watch.now = blamed_at + (is_over ? 4 : 3) * SlowPrimary::kPause;
+  watch.slow.note(std::nullopt, watch.now);
+  const TimePoint then = paused_for();
+  CHECK((watch.now - then < 2 * SlowPrimary::kPause) == is_over);
+}
+
 TEST_CASE("A primary that has proved itself is none of those in a row") {
   PaceWatch watch;
   for (int times = 0; times < 5; ++times) {

@@ -284,6 +284,23 @@ TEST_CASE("A state that is disowned is named no more; earlier ones are, and anot
   CHECK(snapshots.newest_whole_up_to(12)->sequence == 8);
 }
 
+TEST_CASE("A state that is fetched stays for two seconds after the last question") {
+  MemoryPartStore parts;
+  Snapshots snapshots(parts);
+  for (const std::uint64_t sequence : {4U, 8U, 12U}) {
+    const Digest root = service_state(parts, "state " + std::to_string(sequence));
+    REQUIRE(snapshots.add({sequence, root, root, root}));
+  }
+  const TimePoint asked = TimePoint{} + seconds(100);
+  snapshots.touch(4, asked);
+  snapshots.trim(12, {}, asked + seconds(2) - Duration{1});
+  CHECK(snapshots.find(4) != nullptr);
+  CHECK(snapshots.find(8) == nullptr);
+  snapshots.trim(12, {}, asked + seconds(2));
+  CHECK(snapshots.find(4) == nullptr);
+  CHECK(snapshots.find(12) != nullptr);
+}
+
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {
   ReplierChoice choice(4);
   choice.let_down(2);
