@@ -59,6 +59,8 @@ class Recovery {
   void leave_out(const toml::parse_error& error);
   // The number of the error's line, from 0, and the column, from 1.
   void leave_out_heading(std::size_t number, std::size_t column);
+  // The parser may be beyond the heading whose name, in the description, it does not take.
+  [[nodiscard]] std::size_t heading_before(std::size_t number, std::string_view description) const;
   void leave_out_repetition(const Statement& statement, bool of_a_table);
   [[nodiscard]] bool leave_out_number(std::size_t number, std::size_t column);
   void leave_out_line(std::size_t number, std::size_t column);
@@ -158,8 +160,11 @@ void Recovery::leave_out(const toml::parse_error& error) {
   const std::size_t column = std::max(1U, place.column);
   constexpr std::size_t npos = std::string_view::npos;
   const std::string_view description = error.description();
-  const bool again = description.find("redefine") != npos;
-  const Statement statement = statement_around(lines_, number);
+  const bool of_heading = description.find("table header") != npos;
+  const bool again = description.find("redefine") != npos ||
+                     (of_heading && description.find("inline table") != npos);
+  const Statement statement =
+      statement_around(lines_, again && of_heading ? heading_before(number, description) : number);
   if (document_.mistakes.size() + document_.odd_numbers.size() >= kMistakesMax) {
     note(number, column, "expected TOML, found too many errors to read on");
     document_.is_broken = true;
@@ -194,6 +199,16 @@ void Recovery::leave_out_heading(std::size_t number, std::size_t column) {
   replace_heading(number, "");
 }
 
+std::size_t Recovery::heading_before(std::size_t number, std::string_view description) const {
+  const std::size_t quote = std::min(description.find('\''), description.size());
+  const std::string_view named = description.substr(quote);
+  for (std::size_t i = number + 1; i > 0; --i) {
+    const std::string heading = heading_of(lines_[i - 1]);
+    if (!heading.empty() && named.starts_with('\'' + heading + '\'')) return i - 1;
+  }
+  return number;
+}
+
 void Recovery::leave_out_repetition(const Statement& statement, bool of_a_table) {
   const std::size_t number = statement.first;
   std::string& line = lines_[number];
@@ -209,7 +224,7 @@ void Recovery::leave_out_repetition(const Statement& statement, bool of_a_table)
   note(number, first_column(line),
        heading +
            (of_a_table ? ": expected one table or one list of tables of this name, found another "
-                       : ": expected a value or a table of this name, found both, here as ") +
+                       : ": expected a heading whose names are not those of values, found ") +
            in_quotes(line.substr(0, line.find('#'))));
   replace_heading(number, trimmed(line).starts_with("[[") ? "" : heading);
 }

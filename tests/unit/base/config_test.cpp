@@ -379,9 +379,18 @@ TEST_CASE("a second table of one name is read as if it stood in the first one") 
             "f.toml:5:1: storage.folder: expected this key once, found it again\n"
             "f.toml:6:9: storage.count: expected a whole number from 1 to 9, found 0");
   // A value, not a table.
+  const std::string no_value = ": expected a heading whose names are not those of values, found ";
   CHECK(mistakes("[storage]\nfolder = \"x\"\n[storage.folder]\nx = 1\n", read) ==
-        "f.toml:3:1: storage.folder: expected a value or a table of this name, found both, here as "
-        "\"[storage.folder]\"");
+        "f.toml:3:1: storage.folder" + no_value + "\"[storage.folder]\"");
+  CHECK(mistakes("storage = { folder = \"x\" }\n[storage.more]\n[[disk]]\nlimits.count = 0\n",
+                 read) == "f.toml:2:1: storage.more" + no_value +
+                              "\"[storage.more]\"\n"
+                              "f.toml:4:16: disk.limits.count: expected a whole number from 1 to "
+                              "9, found 0");
+  CHECK(mistakes("disk = \"x\"\nstorage.folder = \"x\"\n\n[[disk.limits]]\ncount = 1\n", read) ==
+        "f.toml:1:8: disk: expected tables, [[disk]], found \"x\"\n"
+        "f.toml:4:1: disk.limits" +
+            no_value + "\"[[disk.limits]]\"");
   // Of a list, the table above.
   CHECK(mistakes("storage.folder = \"x\"\n[[disk]]\n[disk.limits]\n[disk.limits]\ncount = 1\n"
                  "[[disk]]\n[disk.limits]\ncount = 1\n",
