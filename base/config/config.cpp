@@ -43,6 +43,13 @@ std::string found(const toml::node* node) {
   return "a list of " + std::to_string(array->size()) + (array->size() == 1 ? " value" : " values");
 }
 
+// Whether it holds more than other tables, for which alone it may be there.
+bool has_values(const toml::table& table) {
+  return std::any_of(table.begin(), table.end(), [](const auto& entry) {
+    return !entry.second.is_table() && !entry.second.is_array_of_tables();
+  });
+}
+
 }  // namespace
 
 struct ConfigFile::State {
@@ -61,7 +68,8 @@ struct ConfigFile::State {
   // Choices that are wrong, by table: what belongs to any of their values may be there, or not.
   std::set<std::pair<const void*, std::string>> undecided;
   const RecordedTable* schema = nullptr;  // with all keys, also those that were not asked for
-  // Stands for each list of tables in place of one table: nothing is missing in it.
+  // Stands for each list of tables in place of one table that has nothing to read: nothing is
+  // missing in it.
   toml::table misplaced;
 
   void note(std::size_t line, std::size_t column, const std::string& key,
@@ -69,6 +77,12 @@ struct ConfigFile::State {
     // The first mistake at a place is the cause of the others.
     if (is_schema || !noted.emplace(line, column, key).second) return;
     mistakes.push_back({line, column, key + ": " + problem});
+  }
+  // As in the file: the document has a time in the place of a number that it does not take.
+  [[nodiscard]] std::string found_at(const toml::node* node) const {
+    const auto odd = node != nullptr ? document.odd_numbers.find(node->source().begin.line)
+                                     : document.odd_numbers.end();
+    return odd != document.odd_numbers.end() && node->is_time() ? odd->second : found(node);
   }
   // Whether a condition depends on such a choice.
   [[nodiscard]] bool is_undecided(const void* table, std::string_view condition) const {
@@ -95,20 +109,20 @@ void ConfigFile::State::note_unknown(const toml::table& in, const toml::key& key
   if (declared != nullptr && std::find(names.begin(), names.end(), unknown) != names.end()) {
     problem = "expected only where " + condition_of(*declared, unknown) + ", found it here";
   } else if (problem.back() != '?') {
-    const std::string other = table_with(all, unknown, "");
-    if (!other.empty()) {
-      problem += "; did you mean the one of " + other + "?";
+    const std::vector<std::string> others = tables_with(all, unknown);
+    if (!others.empty()) {
+      problem += "; did you mean the one of " + alternatives(others) + "?";
     } else if (!names.empty()) {
       problem += "; expected one of " + listed(names);
     }
   }
   note(key.source().begin.line, key.source().begin.column,
-       prefix + shortened(unknown, kFoundBytesMax), problem);
+       prefix + (unknown.empty() ? "\"\"" : shortened(unknown, kFoundBytesMax)), problem);
 }
 
 void ConfigFile::State::note_unknown_keys(const toml::table& in, const std::string& prefix) {
   const auto known = records.find(&in);
-  if (known == records.end()) return;  // a table in place of a list, or the other way round
+  if (known == records.end()) return;  // nothing was to be read there
   const std::vector<std::string> names = known->second->names();
   for (const auto& [key, node] : in) {
     const std::string path = prefix + std::string(key.str());
@@ -238,7 +252,7 @@ void ConfigSection::mistake(std::string_view key, std::string_view expected) {
   }
   std::string problem(expected);
   if (problem.starts_with("expected") && problem.find("found") == std::string::npos) {
-    problem += ", found " + found(node);
+    problem += ", found " + file_->found_at(node);
   }
   const auto place = node != nullptr ? node->source().begin : toml::source_position{};
   const std::size_t noted = file_->mistakes.size();
@@ -266,10 +280,15 @@ void ConfigSection::mistake(std::string_view key, std::string_view element,
 
 bool ConfigSection::is_wrong(std::string_view key) const {
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key) : nullptr;
-  const auto place = node != nullptr ? node->source().begin : toml::source_position{};
-  return file_->noted.contains({place.line != 0 ? place.line : line_,
-                                place.line != 0 ? place.column : column_,
-                                name_ + std::string(key)});
+  const std::string name = name_ + std::string(key);
+  if (node == nullptr || node->source().begin.line == 0)
+    return file_->noted.contains({line_, column_, name});
+  const auto is_noted = [&](const toml::node& at) {
+    return file_->noted.contains({at.source().begin.line, at.source().begin.column, name});
+  };
+  const toml::array* array = node->as_array();
+  return is_noted(*node) ||
+         (array != nullptr && std::any_of(array->begin(), array->end(), is_noted));
 }
 
 bool ConfigSection::has(std::string_view key) const {
@@ -301,7 +320,7 @@ std::size_t ConfigSection::choice(const Key& key, const std::vector<std::string>
     return i;
   }
   if (table_ != nullptr) file_->undecided.emplace(table_, key.name);
-  mistake(key.name, "expected one of " + all + ", found " + found(node) +
+  mistake(key.name, "expected one of " + all + ", found " + file_->found_at(node) +
                         did_you_mean(value.value_or(""), choices));
   return 0;
 }
@@ -488,12 +507,22 @@ ConfigSection ConfigSection::inner(const Key& key, const void* table, RecordedTa
 ConfigSection ConfigSection::section(const Key& key) {
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key.name) : nullptr;
   const toml::table* table = node != nullptr ? node->as_table() : nullptr;
+  RecordedTable& record = record_->table(key, false, 0);
   if (table_ == &file_->misplaced) table = &file_->misplaced;
   if (node != nullptr && table == nullptr) {
     mistake(key.name, "expected one table, [" + name_ + std::string(key.name) + "]");
-    table = &file_->misplaced;
+    // The first one is read; the others are checked for unknown keys alone.
+    if (const toml::array* list = node->as_array()) {
+      for (const toml::node& element : *list) {
+        const toml::table* each = element.as_table();
+        if (each == nullptr || !has_values(*each)) continue;
+        if (table == nullptr) table = each;
+        file_->records[each] = &record;
+      }
+    }
+    if (table == nullptr) table = &file_->misplaced;
   }
-  return inner(key, table, record_->table(key, false, 0));
+  return inner(key, table, record);
 }
 
 std::vector<ConfigSection> ConfigSection::sections(const Key& key) {
@@ -507,8 +536,13 @@ std::vector<ConfigSection> ConfigSection::sections(const Key& key) {
   if (array == nullptr) {
     const std::size_t noted = file_->mistakes.size();
     mistake(key.name, expected);
+    const toml::table* only = node->as_table();
+    if (only != nullptr && has_values(*only)) {
+      result.push_back(inner(key, only, record_->table(key, true, 0)));
+      return result;
+    }
     // The table may be there for a table in it alone, "[[key.inner]]", below a misspelt "[[key]]".
-    if (node->is_table() && file_->mistakes.size() != noted)
+    if (only != nullptr && file_->mistakes.size() != noted)
       file_->missing.emplace(std::pair(as_table(table_), std::string(key.name)), noted);
     return result;
   }

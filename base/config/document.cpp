@@ -10,6 +10,9 @@ namespace prophecy {
 namespace {
 
 constexpr std::size_t kMistakesMax = 64;
+// Of a key or a heading. Together with the parser's own limit on tables within tables, it bounds
+// the depth of the document, which is left by recursion.
+constexpr std::size_t kNamesMax = 16;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::vector<std::string> split(std::string_view text) {
@@ -52,12 +55,18 @@ class Recovery {
 
  private:
   void leave_out_other_encodings();
+  void leave_out_deep_names();
   void leave_out(const toml::parse_error& error);
   // The number of the error's line, from 0, and the column, from 1.
   void leave_out_heading(std::size_t number, std::size_t column);
-  void leave_out_repetition(const Statement& statement);
+  // The parser may be beyond the heading whose name, in the description, it does not take.
+  [[nodiscard]] std::size_t heading_before(std::size_t number, std::string_view description) const;
+  void leave_out_repetition(const Statement& statement, bool of_a_table);
+  [[nodiscard]] bool leave_out_number(std::size_t number, std::size_t column);
   void leave_out_line(std::size_t number, std::size_t column);
   void leave_out_lines(const Statement& statement, std::size_t number, std::size_t column);
+  // In place of a heading: the tables below it are those of `path`, or of no known one.
+  void replace_heading(std::size_t number, std::string path);
   void take_up(const std::string& stand_in, std::size_t number, const std::string& path);
   toml::table* table_at(const std::string& path, std::size_t number);
 
@@ -83,6 +92,7 @@ std::string stand_in_for(std::size_t number) {
 
 Document Recovery::parse() {
   leave_out_other_encodings();
+  leave_out_deep_names();
   while (!document_.is_broken) {
     try {
       document_.table = toml::parse(joined(lines_));
@@ -94,6 +104,11 @@ Document Recovery::parse() {
   for (const Second& second : seconds_)
     take_up(stand_in_for(second.number), second.number, second.path);
   return std::move(document_);
+}
+
+void Recovery::replace_heading(std::size_t number, std::string path) {
+  seconds_.push_back({number, std::move(path)});
+  lines_[number] = "[\"\\u0001" + std::to_string(number) + "\"]";
 }
 
 void Recovery::leave_out_other_encodings() {
@@ -123,21 +138,43 @@ void Recovery::leave_out_other_encodings() {
   }
 }
 
+void Recovery::leave_out_deep_names() {
+  const std::vector<std::size_t> names = names_in_a_row(lines_);
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (names[i] <= kNamesMax) continue;
+    note(i, first_column(lines_[i]),
+         "expected at most " + std::to_string(kNamesMax) + " names with dots between them, found " +
+             std::to_string(names[i]));
+    document_.has_lost_table = true;
+    if (trimmed(lines_[i]).starts_with('[')) {
+      replace_heading(i, "");
+    } else {
+      lines_[i].clear();
+    }
+  }
+}
+
 void Recovery::leave_out(const toml::parse_error& error) {
   const auto place = error.source().begin;
   const std::size_t number = std::min<std::size_t>(std::max(1U, place.line), lines_.size()) - 1;
   const std::size_t column = std::max(1U, place.column);
-  const bool again = error.description().find("redefine") != std::string_view::npos;
-  const Statement statement = statement_around(lines_, number);
-  if (document_.mistakes.size() >= kMistakesMax) {
+  constexpr std::size_t npos = std::string_view::npos;
+  const std::string_view description = error.description();
+  const bool of_heading = description.find("table header") != npos;
+  const bool again = description.find("redefine") != npos ||
+                     (of_heading && description.find("inline table") != npos);
+  const Statement statement =
+      statement_around(lines_, again && of_heading ? heading_before(number, description) : number);
+  if (document_.mistakes.size() + document_.odd_numbers.size() >= kMistakesMax) {
     note(number, column, "expected TOML, found too many errors to read on");
     document_.is_broken = true;
   } else if (again) {
-    leave_out_repetition(statement);
+    leave_out_repetition(statement, description.find("existing table") != npos ||
+                                        description.find("existing array") != npos);
   } else if (statement.first != statement.last) {
     leave_out_lines(statement, number, column);
   } else if (trimmed(lines_[number]).empty()) {
-    note(number, column, "expected TOML, found \"" + std::string(error.description()) + "\"");
+    note(number, column, "expected TOML, found \"" + std::string(description) + "\"");
     document_.is_broken = true;
   } else if (trimmed(lines_[number]).starts_with('[')) {
     leave_out_heading(number, column);
@@ -159,11 +196,20 @@ void Recovery::leave_out_heading(std::size_t number, std::size_t column) {
     return;
   }
   document_.has_lost_table = true;
-  seconds_.push_back({number, ""});
-  line = "[\"\\u0001" + std::to_string(number) + "\"]";
+  replace_heading(number, "");
 }
 
-void Recovery::leave_out_repetition(const Statement& statement) {
+std::size_t Recovery::heading_before(std::size_t number, std::string_view description) const {
+  const std::size_t quote = std::min(description.find('\''), description.size());
+  const std::string_view named = description.substr(quote);
+  for (std::size_t i = number + 1; i > 0; --i) {
+    const std::string heading = heading_of(lines_[i - 1]);
+    if (!heading.empty() && named.starts_with('\'' + heading + '\'')) return i - 1;
+  }
+  return number;
+}
+
+void Recovery::leave_out_repetition(const Statement& statement, bool of_a_table) {
   const std::size_t number = statement.first;
   std::string& line = lines_[number];
   const std::string heading = heading_of(line);
@@ -176,15 +222,28 @@ void Recovery::leave_out_repetition(const Statement& statement) {
     return;
   }
   note(number, first_column(line),
-       heading + ": expected one table or one list of tables of this name, found another " +
+       heading +
+           (of_a_table ? ": expected one table or one list of tables of this name, found another "
+                       : ": expected a heading whose names are not those of values, found ") +
            in_quotes(line.substr(0, line.find('#'))));
-  seconds_.push_back({number, trimmed(line).starts_with("[[") ? "" : heading});
-  line = "[\"\\u0001" + std::to_string(number) + "\"]";
+  replace_heading(number, trimmed(line).starts_with("[[") ? "" : heading);
+}
+
+// Its setting's reader says what is allowed.
+bool Recovery::leave_out_number(std::size_t number, std::size_t column) {
+  std::string& line = lines_[number];
+  const std::size_t equals = line.find('=');
+  const std::string value(trimmed(line.substr(equals + 1, line.find('#') - (equals + 1))));
+  if (column <= equals + 1 || !is_whole_number(value)) return false;
+  document_.odd_numbers.emplace(number + 1, shortened(value, kFoundBytesMax));
+  line = line.substr(0, line.find(value, equals)) + "00:00:00";
+  return true;
 }
 
 void Recovery::leave_out_line(std::size_t number, std::size_t column) {
   std::string& line = lines_[number];
   if (const std::string key = key_of(line); !key.empty()) {
+    if (leave_out_number(number, column)) return;
     note(number, column,
          table_of(lines_, number) + key +
              ": expected a TOML value (strings stand in quotes), found " +

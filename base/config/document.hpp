@@ -3,6 +3,7 @@
 // holds is read as well, as if it stood in the first one.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct Document {
   std::set<std::string, std::less<>> lost_keys;
   // The name of a table is unknown, and so is what it holds: nothing is missing.
   bool has_lost_table = false;
+  // Whole numbers of more than 64 bits, or with zeros in front, as they are written, by their
+  // lines. `table` has a time in the place of each, which no setting takes.
+  std::map<std::size_t, std::string> odd_numbers;
   // What was left out may be anything, so that only `mistakes` can be relied on.
   bool is_broken = false;
 };

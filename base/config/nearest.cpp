@@ -51,6 +51,16 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string alternatives(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    const bool is_last = i + 1 == names.size();
+    text += (i == 0 ? "" : is_last ? " or " : ", ") + names[i];
+  }
+  return text + (names.size() > kShown ? ", ..." : "");
+}
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
   const std::string meant = nearest(name, names);
   return meant.empty() ? std::string() : "; did you mean \"" + meant + "\"?";

@@ -18,4 +18,7 @@ namespace prophecy {
 [[nodiscard]] std::string did_you_mean(std::string_view name,
                                        const std::vector<std::string>& names);
 
+// "one, other or third"; "..." for what is beyond four.
+[[nodiscard]] std::string alternatives(const std::vector<std::string>& names);
+
 }  // namespace prophecy

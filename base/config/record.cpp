@@ -49,6 +49,20 @@ void describe(const RecordedTable& table, const std::string& path, std::string& 
     describe(*inner, path_of(*inner, path), text);
 }
 
+void add_tables_with(const RecordedTable& table, std::string_view key, const std::string& path,
+                     std::vector<std::string>& headings) {
+  for (const auto& inner : table.tables) {
+    const std::string inner_path = path_of(*inner, path);
+    const std::vector<std::string> names = inner->names();
+    std::string name = heading(*inner, inner_path);
+    // A list may have several tables.
+    if (std::find(names.begin(), names.end(), key) != names.end() &&
+        std::find(headings.begin(), headings.end(), name) == headings.end())
+      headings.push_back(std::move(name));
+    add_tables_with(*inner, key, inner_path, headings);
+  }
+}
+
 }  // namespace
 
 RecordedSetting& RecordedTable::setting(std::string_view key, std::string_view when) {
@@ -115,15 +129,10 @@ std::string condition_of(const RecordedTable& table, std::string_view key) {
   return conditions;
 }
 
-std::string table_with(const RecordedTable& table, std::string_view key, const std::string& path) {
-  for (const auto& inner : table.tables) {
-    const std::string inner_path = path.empty() ? inner->name : path + "." + inner->name;
-    for (const std::string& name : inner->names()) {
-      if (name == key) return "[" + inner_path + "]";
-    }
-    if (std::string deeper = table_with(*inner, key, inner_path); !deeper.empty()) return deeper;
-  }
-  return {};
+std::vector<std::string> tables_with(const RecordedTable& root, std::string_view key) {
+  std::vector<std::string> headings;
+  add_tables_with(root, key, "", headings);
+  return headings;
 }
 
 std::string toml_literal(double value) {

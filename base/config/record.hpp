@@ -43,9 +43,8 @@ struct RecordedTable {
 [[nodiscard]] const RecordedTable* table_at(const RecordedTable& root, std::string_view path);
 // `kind is "vote"` for a key of that table which is read under such a condition alone; "".
 [[nodiscard]] std::string condition_of(const RecordedTable& table, std::string_view key);
-// "[table]" of the first one below `table` that has such a key; "". `path` is that of `table`.
-[[nodiscard]] std::string table_with(const RecordedTable& table, std::string_view key,
-                                     const std::string& path);
+// "[table]" or "[[table]]" of each one below `root` that has such a key.
+[[nodiscard]] std::vector<std::string> tables_with(const RecordedTable& root, std::string_view key);
 
 // The configuration in effect, as TOML that reads as the same configuration.
 [[nodiscard]] std::string dump(const RecordedTable& root);

@@ -25,9 +25,15 @@ std::string name_of(std::string_view text) {
 class Nesting {
  public:
   [[nodiscard]] bool is_open() const { return depth_ > 0 || !quote_.empty(); }
+  // The longest row of names on the last line.
+  [[nodiscard]] std::size_t names_in_a_row() const { return names_max_; }
 
   void read(std::string_view line) {
-    if (!is_open() && trimmed(line).starts_with('[')) return;  // a heading
+    names_ = names_max_ = 1;
+    if (!is_open() && trimmed(line).starts_with('[')) {  // a heading
+      names_max_ += static_cast<std::size_t>(std::count(line.begin(), line.end(), '.'));
+      return;
+    }
     for (std::size_t at = 0; at < line.size();) {
       if (quote_.empty() && line[at] == '#') break;
       at = quote_.empty() ? outside(line, at) : inside(line, at);
@@ -45,18 +51,25 @@ class Nesting {
     }
     if (c == '[' || c == '{') ++depth_;
     if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (c == '.') names_max_ = std::max(names_max_, ++names_);
+    if (std::string_view("=,[]{}").find(c) != std::string_view::npos) names_ = 1;
     return at + 1;
   }
 
   std::size_t inside(std::string_view line, std::size_t at) {
     if (line[at] == '\\' && quote_.front() == '"') return at + 2;
     if (!line.substr(at).starts_with(quote_)) return at + 1;
-    const std::size_t end = at + quote_.size();
+    std::size_t end = at + quote_.size();
+    // Up to two quotes in front of the closing three are part of the string.
+    for (int more = 0; more < 2 && quote_.size() == 3 && end < line.size(); ++more)
+      end += line[end] == quote_.front() ? 1 : 0;
     quote_.clear();
     return end;
   }
 
   std::size_t depth_ = 0;
+  std::size_t names_ = 1;
+  std::size_t names_max_ = 1;
   std::string quote_;
 };
 
@@ -75,6 +88,23 @@ Statement statement_around(const std::vector<std::string>& lines, std::size_t nu
   }
   statement.is_closed = !nesting.is_open();
   return statement;
+}
+
+std::vector<std::size_t> names_in_a_row(const std::vector<std::string>& lines) {
+  Nesting nesting;
+  std::vector<std::size_t> counts;
+  for (const std::string& line : lines) {
+    nesting.read(line);
+    counts.push_back(nesting.names_in_a_row());
+  }
+  return counts;
+}
+
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isdigit(c) != 0 || c == '_';
+  });
 }
 
 std::string_view trimmed(std::string_view text) {

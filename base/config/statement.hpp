@@ -29,4 +29,10 @@ struct Statement {
 // "limits." for what stands below "[limits]" at this line; "" above all headings.
 [[nodiscard]] std::string table_of(const std::vector<std::string>& lines, std::size_t number);
 
+// The longest row of names with dots between them, "a.b.c", that begins on each line.
+[[nodiscard]] std::vector<std::size_t> names_in_a_row(const std::vector<std::string>& lines);
+
+// Whether this is a whole number as TOML writes it in the decimal system, however large.
+[[nodiscard]] bool is_whole_number(std::string_view text);
+
 }  // namespace prophecy

@@ -1,6 +1,7 @@
 #include "http/metrics/metrics_server.hpp"
 
 #include <array>
+#include <chrono>
 
 #include <boost/asio/write.hpp>
 

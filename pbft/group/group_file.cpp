@@ -82,12 +82,13 @@ void read_replicas(ConfigSection root, GroupFile& group) {
         section.number(Key{"id", "Its number, from 0."}.within("0 to 3f"), 0, expected - 1));
     const GroupReplica replica{section.endpoint({"address", "Where its agent listens."}),
                                read_public_keys(section)};
-    if (seen[id]) section.mistake("id", "expected an id that no other replica has");
+    const bool has_id = !section.is_wrong("id");
+    if (has_id && seen[id]) section.mistake("id", "expected an id that no other replica has");
     if (std::find(addresses.begin(), addresses.end(), replica.address) != addresses.end()) {
       section.mistake("address", "expected an address that no other replica has");
     }
     if (replica.address.port == 0) section.mistake("address", "expected a port other than 0");
-    seen[id] = true;
+    if (has_id) seen[id] = true;
     addresses.push_back(replica.address);
     group.replicas[id] = replica;
   }
@@ -124,6 +125,20 @@ void check_signing_keys(ConfigSection root) {
   }
 }
 
+// Whether each member has its own place and its keys: none is wrong, missing, or of another one.
+bool knows_all_members(ConfigSection root, const GroupFile& group) {
+  const std::vector<ConfigSection> replicas = root.sections("replica");
+  const std::vector<ConfigSection> clients = root.sections("client");
+  const auto is_known = [](const ConfigSection& section) {
+    return !section.is_wrong("id") && section.has("public_key") &&
+           !section.is_wrong("public_key") && section.has("public_signing_key") &&
+           !section.is_wrong("public_signing_key");
+  };
+  return replicas.size() == group.replicas.size() &&
+         std::all_of(replicas.begin(), replicas.end(), is_known) &&
+         std::all_of(clients.begin(), clients.end(), is_known);
+}
+
 // One key for two members would make them one: each could speak for the other.
 void check_distinct_keys(ConfigSection root, const GroupFile& group) {
   std::vector<Member> members = group.members();
@@ -153,13 +168,11 @@ Result<GroupFile> read(Result<ConfigFile> file) {
   if (!file) return file.error();
   ConfigSection root = file->root();
   GroupFile group = read(root);
-  // Missing keys are reported as such, not as equal ones.
-  const auto readers = [](ConfigSection all) { static_cast<void>(read(all)); };
-  if (auto syntax = file->finish(readers); !syntax) return syntax.error();
   check_signing_keys(root);
-  if (auto present = file->finish(); !present) return present.error();
-  check_distinct_keys(root, group);
-  if (auto keys = file->finish(); !keys) return keys.error();
+  // Missing keys are reported as such, not as equal ones.
+  if (knows_all_members(root, group)) check_distinct_keys(root, group);
+  const auto readers = [](ConfigSection all) { static_cast<void>(read(all)); };
+  if (auto finished = file->finish(readers); !finished) return finished.error();
   return group;
 }
 

@@ -335,10 +335,14 @@ ReplicaConfig read(ConfigSection root, const std::filesystem::path& configuratio
   ReplicaConfig config;
   read_replica(root.section("replica"), config);
   config.log = read_log_settings(root.section("log"));
-  if (!root.has("service")) root.mistake("service", "expected a table, [service]");
-  read_service(root.section("service"), config.service);
+  if (root.has("service")) {
+    read_service(root.section("service"), config.service);
+  } else {
+    root.mistake("service", "expected a table, [service]");
+  }
   // What nothing can take back must not be done before it is agreed on.
-  if (config.core.tentative_execution && config.service.kind == ServiceKind::http &&
+  if (root.has("service") && config.core.tentative_execution &&
+      config.service.kind == ServiceKind::http &&
       config.service.state.kind == StateKind::stateless) {
     root.section("replica").mistake(
         "execute_when",

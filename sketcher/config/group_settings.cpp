@@ -176,7 +176,9 @@ void read_vote_group(ConfigSection& section, GroupSettings& group) {
 void read_pbft_group(ConfigSection& section, GroupSettings& group, std::uint32_t workers) {
   group.file = section.path({"file", "The group file."});
   group.client_id =
-      static_cast<NodeId>(section.number({"client_id", "This sketcher's number in the group file."},
+      static_cast<NodeId>(section.number({"client_id",
+                                          "This sketcher's number in the group file; another one "
+                                          "for each `[[group]]` with the same replicas."},
                                          kFirstClientId, kLastClientId, kFirstClientId));
   group.key_file = section.path({"key_file", "Its private keys, mode 0600."});
   group.sessions = static_cast<std::uint32_t>(

@@ -278,6 +278,11 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   return route;
 }
 
+// Whether what it reads as is what is meant.
+bool has_pattern(const ConfigSection& section) {
+  return !section.is_wrong("hosts") && !section.is_wrong("path_prefix");
+}
+
 std::string listed(const std::vector<std::string>& paths) {
   std::string text;
   for (const std::string& path : paths)
@@ -317,8 +322,9 @@ std::vector<RouteSettings> read_routes(ConfigSection root, std::vector<GroupSett
        "another route has to reject them itself."});
   for (ConfigSection& section : sections) {
     RouteSettings route = read_route(section, routes, sections.size() == 1, groups);
-    for (const RouteSettings& other : routes) {
-      if (!overlaps(other.pattern, route.pattern)) continue;
+    for (std::size_t i = 0; i < routes.size() && has_pattern(section); ++i) {
+      const RouteSettings& other = routes[i];
+      if (!has_pattern(sections[i]) || !overlaps(other.pattern, route.pattern)) continue;
       section.mistake("path_prefix", "expected a host or a path that route \"" + other.name +
                                          "\" does not have as well");
     }

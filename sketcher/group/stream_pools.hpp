@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.hpp"
 #include "http/client/origin_pool.hpp"
 
 namespace prophecy::sketcher {

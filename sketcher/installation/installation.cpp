@@ -1,6 +1,7 @@
 #include "sketcher/installation/installation.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <unistd.h>
 
@@ -15,7 +16,9 @@ namespace {
 // Lines about other files than the configuration.
 using Lines = std::string;
 
+// Once, also of a file that two groups name.
 void add(Lines& lines, const std::string& more) {
+  if (lines.find(more) != Lines::npos) return;
   lines += (lines.empty() ? "" : "\n") + more;
 }
 
@@ -56,6 +59,21 @@ std::optional<PbftMembership> load_membership(ConfigSection& section, const Grou
   if (links) return PbftMembership{std::move(*group), std::move(*keys), std::move(*links)};
   section.mistake("key_file", links.error().message);
   return std::nullopt;
+}
+
+// The sessions and keys of a client are those of one group: of two with the same client, the
+// replicas would answer one alone.
+void check_clients(std::vector<ConfigSection>& sections, const std::vector<GroupSettings>& groups,
+                   std::span<const std::optional<PbftMembership>> memberships) {
+  for (std::size_t i = 0; i < memberships.size(); ++i) {
+    for (std::size_t j = 0; j < i && memberships[i]; ++j) {
+      if (!memberships[j] || groups[j].client_id != groups[i].client_id ||
+          memberships[j]->group.id != memberships[i]->group.id)
+        continue;
+      sections[i].mistake("client_id", "expected a client that group \"" + groups[j].name +
+                                           "\" of the same replicas does not have");
+    }
+  }
 }
 
 using TlsClients = std::vector<std::unique_ptr<transport::TlsClient>>;
@@ -236,6 +254,7 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     memberships.push_back(is_pbft ? load_membership(sections[i], group, others) : std::nullopt);
     clients.push_back(load_tls(sections[i], group));
   }
+  check_clients(sections, settings.groups, memberships);
   auto routes = root.sections("route");
   for (std::size_t i = 0; i < routes.size(); ++i) {
     const RouteSettings& route = settings.routes[i];

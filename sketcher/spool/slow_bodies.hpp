@@ -6,6 +6,7 @@
 // Single-threaded, on the worker's loop.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/clock.hpp"

@@ -1,5 +1,6 @@
 // byzantine-replica: a replica agent with real keys, connections, disk and origin that follows the
 // protocol inside, and deviates in what it hears and says. For tests.
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 // Files of address prefixes, and databases of MaxMind's format: any address is in a prefix of
 // theirs or in none. The first bytes of an input are the addresses.
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>

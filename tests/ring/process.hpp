@@ -3,6 +3,7 @@
 // shared memory falls in between. It may be killed at any time.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dht/zookeeper/core/answer.hpp"
 #include "dht/zookeeper/core/jute.hpp"
 #include "dht/zookeeper/core/wire.hpp"

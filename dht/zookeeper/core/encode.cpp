@@ -1,5 +1,7 @@
 #include "dht/zookeeper/core/encode.hpp"
 
+#include <algorithm>
+
 #include "dht/zookeeper/core/jute.hpp"
 
 namespace prophecy::zookeeper {

@@ -72,6 +72,30 @@ def test_more_sessions_than_one_client_may_have(deployment):
     assert "expected workers * sessions to be at most 4096, found 1024" in line
 
 
+def test_two_groups_that_are_one_client(deployment):
+    group = deployment.sketcher.settings["group"][0]
+    changes = {"group": [{**group, "name": "a"}, {**group, "name": "b"}], "route": [{"group": "a"}]}
+    result = sketcher_with(deployment, changes)
+    assert result.returncode == 2
+    path = deployment.folder / "changed.toml"
+    lines = path.read_text().splitlines()
+    last = max(number for number, line in enumerate(lines, 1) if line.startswith("client_id"))
+    assert 'expected a client that group "a" of the same replicas does not have, found 1024' in \
+        mistake_at(result, path, last, "group.client_id")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_mistakes_of_a_group_file_that_two_groups_name(deployment):
+    file = deployment.folder / "group.toml"
+    file.write_text(file.read_text().replace("faults = 1", "faults = 22"))
+    group = deployment.sketcher.settings["group"][0]
+    changes = {"group": [{**group, "name": "a"}, {**group, "name": "b"}], "route": [{"group": "a"}]}
+    result = sketcher_with(deployment, changes)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    mistake_at(result, file, line_of(file, "faults"), "group.faults")
+
+
 def test_all_mistakes_at_once(deployment):
     result = sketcher_with(deployment, {"sketcher": {"workers": -1}, "route": {"mode": "x"},
                                         "timeouts": {"idle": 3}})

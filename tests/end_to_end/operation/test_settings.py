@@ -231,6 +231,11 @@ def test_all_mistakes_of_a_group_file_in_one_run(command, configuration, tmp_pat
         '5:10: group.number: expected a whole number from 1 to 1000000000, found 0',
         '6:1: group: expected one table or one list of tables of this name, found another "[group]"',
         '8:1: replica: expected tables, [[replica]], found a table',
+        '8:1: replica.address: expected ADDRESS:PORT with a numeric address, such as "127.0.0.1:8080" or '
+        '"[::1]:8080", found nothing',
+        '8:1: replica.public_key: expected a string in quotes, found nothing',
+        "8:1: replica.public_signing_key: expected a signing key, found nothing; if the file was made before there "
+        "were signing keys, make the group's keys anew with prophecyctl keygen",
         '11:16: canonical.whole_answer: expected a size with its unit (B, KiB, MiB, GiB) from "1KiB" to '
         '"1GiB", found "16MB"',
         '12:16: canonical.answer_block: expected a size with its unit (B, KiB, MiB, GiB) from "4KiB" to '

@@ -2,6 +2,7 @@
 // were planned.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <queue>

@@ -153,7 +153,7 @@ TEST_CASE("a misspelt name is one mistake: nothing is missing beside it") {
         "f.toml:1:1: fautls: unknown key; did you mean \"faults\"?");
   CHECK(mistakes("faults = 1\n[storge]\nfolder = \"x\"\n", read) ==
         "f.toml:2:2: storge: unknown key; did you mean \"storage\"?");
-  CHECK(mistakes("faults = 1\n[[storage]]\nfolder = \"x\"\n", read) ==
+  CHECK(mistakes("faults = 1\n[[storage]]\nfolder = \"x\"\nkeys.file = \"y\"\n", read) ==
         "f.toml:2:1: storage: expected one table, [storage], found a list of tables");
   // Another one is missing all the same.
   CHECK_THAT(mistakes("fautls = 1\n", read),
@@ -216,6 +216,20 @@ TEST_CASE("a misspelt key gets the nearest one of its table") {
         "f.toml:2:1: limits.colour: unknown key; expected one of body, header, wait");
   CHECK(mistakes_of_limits("header = \"1KiB\"\n") ==
         "f.toml:1:1: header: unknown key; did you mean the one of [limits]?");
+  CHECK(mistakes_of_limits("\"\" = 1\n") ==
+        "f.toml:1:1: \"\": unknown key; expected one of limits, listener");
+}
+
+TEST_CASE("a key above all tables gets each table that has it") {
+  const auto read = [](ConfigSection root) {
+    (void)root.section("limits").number("body", 0, 9, 0);
+    (void)root.section("limits").section("wait").number("body", 0, 9, 0);
+    for (ConfigSection group : root.sections("group"))
+      (void)group.number("body", 0, 9, 0);
+  };
+  CHECK(mistakes("body = 1\n[[group]]\n[[group]]\n", read) ==
+        "f.toml:1:1: body: unknown key; did you mean the one of [limits], [limits.wait] or "
+        "[[group]]?");
 }
 
 TEST_CASE("wrong units, values out of bounds, and tables of the wrong kind, each in one line") {
@@ -230,6 +244,66 @@ TEST_CASE("wrong units, values out of bounds, and tables of the wrong kind, each
   CHECK(mistakes_of_limits("[[limits]]\n[listener]\n") ==
         "f.toml:1:1: limits: expected one table, [limits], found a list of tables\n"
         "f.toml:2:1: listener: expected tables, [[listener]], found a table");
+}
+
+TEST_CASE("a table of the wrong kind hides nothing of what it holds") {
+  CHECK(mistakes_of_limits("[[limits]]\nbody = 5\n[[limits]]\nhedaer = 1\n"
+                           "[listener]\nadress = \"127.0.0.1:1\"\nnames = 1\n") ==
+        "f.toml:1:1: limits: expected one table, [limits], found a list of tables\n"
+        "f.toml:2:8: limits.body: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" to "
+        "\"1GiB\", found 5\n"
+        "f.toml:4:1: limits.hedaer: unknown key; did you mean \"header\"?\n"
+        "f.toml:5:1: listener: expected tables, [[listener]], found a table\n"
+        "f.toml:6:1: listener.adress: unknown key; did you mean \"address\"?\n"
+        "f.toml:7:9: listener.names: expected a list of strings, [\"...\"], found 1");
+}
+
+TEST_CASE("a number that TOML does not take is out of its setting's bounds") {
+  const auto read = [](ConfigSection root) {
+    ConfigSection worker = root.section("worker");
+    (void)worker.number("count", 1, UINT64_MAX, 1);
+    (void)worker.text("name", "w");
+    (void)worker.choice("kind", {"a", "b"}, 0);
+    (void)worker.texts("list", std::vector<std::string>{});
+    (void)worker.fraction("share", 0.5);
+  };
+  CHECK(mistakes("[worker]\ncount = 99999999999999999999  # many\nname = 007\n"
+                 "kind = -99999999999999999999\nlist = 99999999999999999999\n"
+                 "share = 1_00000000000000000000\ncuont = 99999999999999999999\n",
+                 read) ==
+        "f.toml:2:9: worker.count: expected a whole number from 1 to 18446744073709551615, found "
+        "99999999999999999999\n"
+        "f.toml:3:8: worker.name: expected a string in quotes, found 007\n"
+        "f.toml:4:8: worker.kind: expected one of \"a\", \"b\", found -99999999999999999999\n"
+        "f.toml:5:8: worker.list: expected a list of strings, [\"...\"], found "
+        "99999999999999999999\n"
+        "f.toml:6:9: worker.share: expected a number from 0 to 1, found 1_00000000000000000000\n"
+        "f.toml:7:1: worker.cuont: unknown key; did you mean \"count\"?");
+  // The error is in the key.
+  CHECK_THAT(mistakes("count. = 5\n", read), Catch::Contains("found \"5\""));
+  std::string many = "[worker]\n";
+  for (int i = 0; i < 100; ++i)
+    many += "key-" + std::to_string(i) + " = 99999999999999999999\n";
+  CHECK_THAT(mistakes(many, read), Catch::Contains("too many errors to read on"));
+}
+
+TEST_CASE("names with many dots between them are one mistake, not a deep document") {
+  std::string deep = "a";
+  for (int i = 0; i < 50'000; ++i)
+    deep += ".a";
+  const std::string expected = "expected at most 16 names with dots between them, found 50001";
+  const std::string after = "[limits]\nheader = 1\n";
+  const std::string header =
+      "limits.header: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" to \"1GiB\", "
+      "found 1";
+  for (const std::string& text :
+       {deep + " = 1\n", "[" + deep + "]\n", "[[" + deep + "]]\n", "x = { " + deep + " = 1 }\n",
+        "x = [\"\"\"\"a\"\"\"\", { " + deep + " = 1 }]\n"})
+    CHECK(mistakes_of_limits(text + after) ==
+          "f.toml:1:1: " + expected + "\nf.toml:3:" + "10: " + header);
+  // Other dots are not between names.
+  CHECK(mistakes_of_limits("listener = [{ address = \"127.0.0.1:1\", names = [\n\"\"\"" + deep +
+                           "\"\"\", # " + deep + "\n'" + deep + "'] }]\n") == "");
 }
 
 TEST_CASE("a syntax error hides nothing that comes after it") {
@@ -304,6 +378,19 @@ TEST_CASE("a second table of one name is read as if it stood in the first one") 
             "f.toml:4:1: storage.foldr: unknown key; did you mean \"folder\"?\n"
             "f.toml:5:1: storage.folder: expected this key once, found it again\n"
             "f.toml:6:9: storage.count: expected a whole number from 1 to 9, found 0");
+  // A value, not a table.
+  const std::string no_value = ": expected a heading whose names are not those of values, found ";
+  CHECK(mistakes("[storage]\nfolder = \"x\"\n[storage.folder]\nx = 1\n", read) ==
+        "f.toml:3:1: storage.folder" + no_value + "\"[storage.folder]\"");
+  CHECK(mistakes("storage = { folder = \"x\" }\n[storage.more]\n[[disk]]\nlimits.count = 0\n",
+                 read) == "f.toml:2:1: storage.more" + no_value +
+                              "\"[storage.more]\"\n"
+                              "f.toml:4:16: disk.limits.count: expected a whole number from 1 to "
+                              "9, found 0");
+  CHECK(mistakes("disk = \"x\"\nstorage.folder = \"x\"\n\n[[disk.limits]]\ncount = 1\n", read) ==
+        "f.toml:1:8: disk: expected tables, [[disk]], found \"x\"\n"
+        "f.toml:4:1: disk.limits" +
+            no_value + "\"[[disk.limits]]\"");
   // Of a list, the table above.
   CHECK(mistakes("storage.folder = \"x\"\n[[disk]]\n[disk.limits]\n[disk.limits]\ncount = 1\n"
                  "[[disk]]\n[disk.limits]\ncount = 1\n",

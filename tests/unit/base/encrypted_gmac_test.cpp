@@ -1,5 +1,7 @@
 #include "base/encrypted_gmac.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 namespace prophecy {

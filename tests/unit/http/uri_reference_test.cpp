@@ -1,5 +1,7 @@
 #include "http/uri_reference.hpp"
 
+#include <cstdint>
+
 #include <catch2/catch.hpp>
 
 namespace prophecy::http {

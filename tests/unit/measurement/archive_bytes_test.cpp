@@ -1,5 +1,8 @@
 #include "measurement/input/archive_bytes.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 #include "compressed.hpp"

@@ -1,5 +1,7 @@
 #include "measurement/input/byte_decoder.hpp"
 
+#include <vector>
+
 #include <brotli/encode.h>
 #include <catch2/catch.hpp>
 #include <zstd.h>

@@ -1,5 +1,6 @@
 #include "measurement/observation_log.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>

@@ -413,6 +413,26 @@ TEST_CASE("Mistakes in routes and groups") {
       mistakes_of(std::string(kTwoGroups) + route + "[[route]]\nname = \"b\"\ngroup = \"static\"\n")
           .find("expected a host or a path that route \"a\" does not have as well") !=
       std::string::npos);
+  // Without the hosts of the one, nobody knows whether the other has them as well.
+  for (const char* hosts : {"hosts = \"a.example\"\n", "hosts = [1]\n"}) {
+    INFO(hosts);
+    const std::string mistakes = mistakes_of(std::string(kTwoGroups) + route + hosts +
+                                             "[[route]]\nname = \"b\"\ngroup = \"static\"\n");
+    CHECK_THAT(mistakes, Catch::Contains("route.hosts: expected"));
+    CHECK(mistakes.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("One table in place of a list is read, and is one mistake beside those in it") {
+  std::string text = kMinimal;
+  for (const char* name : {"listener", "group"}) {
+    const std::string list = "[[" + std::string(name) + "]]";
+    text.replace(text.find(list), list.size(), "[" + std::string(name) + "]");
+  }
+  CHECK_THAT(mistakes_of(text + "[group.health]\nris = 1\n"),
+             Catch::Contains(":6:1: listener: expected tables, [[listener]], found a table\n") &&
+                 Catch::Contains(":8:1: group: expected tables, [[group]], found a table\n") &&
+                 Catch::EndsWith(":15:1: group.health.ris: unknown key; did you mean \"rise\"?"));
 }
 
 TEST_CASE("Shadows of groups") {

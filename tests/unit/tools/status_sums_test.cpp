@@ -1,5 +1,6 @@
 #include "tools/answers/status_sums.hpp"
 
+#include <cstdint>
 #include <limits>
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,7 @@
 #include "http/metrics/metrics_server.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>

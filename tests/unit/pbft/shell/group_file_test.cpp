@@ -135,6 +135,20 @@ TEST_CASE("A file from before there were signing keys says so once") {
   CHECK(std::count(mistakes.begin(), mistakes.end(), '\n') == 0);
 }
 
+TEST_CASE("A wrong id takes no place, and equal keys are told beside other mistakes") {
+  const std::string wrong =
+      "[[replica]]\nid = \"0\"\naddress = \"127.0.0.1:6999\"\n" + public_keys(9);
+  std::string others;
+  for (unsigned id = 0; id < 3; ++id)
+    others += replica(id, "127.0.0.1:" + std::to_string(7000 + id), public_keys(id + 1));
+  const std::string mistakes = mistakes_in(kGroup + wrong + others);
+  CHECK_THAT(mistakes, Catch::Contains("replica.id: expected a whole number from 0 to 3"));
+  CHECK(std::count(mistakes.begin(), mistakes.end(), '\n') == 0);
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, public_keys(2)) + "[other]\nx = 1\n"),
+             Catch::Contains("members 1 and 1024 have the same public key") &&
+                 Catch::Contains("other: unknown key"));
+}
+
 TEST_CASE("Several mistakes are told together") {
   const std::string text = mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(3) +
                                        client(5, exchange_key("nonsense")));

@@ -2,6 +2,8 @@
 // holds for nobody who is root: new threads would need a stack larger than the address space.
 #pragma once
 
+#include <cstddef>
+
 #include <catch2/catch.hpp>
 #include <pthread.h>
 

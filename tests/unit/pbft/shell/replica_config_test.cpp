@@ -129,7 +129,9 @@ TEST_CASE("Only what can be restored is executed before it is agreed on") {
 
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
-  CHECK_THAT(config_mistakes(kReplica), Contains("service"));
+  // With the table, its keys are missing, too: that is one mistake.
+  CHECK(config_mistakes(kReplica + "execute_when = \"prepared\"\n") ==
+        "r:1:1: service: expected a table, [service], found nothing");
   CHECK_THAT(config_mistakes("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(config_mistakes(kReplica + "[service]\nkind = \"http\"\n"),

@@ -1,5 +1,6 @@
 #include "sketcher/core/read/sigma_clock.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,6 @@
 #include "sketcher/core/read/sigma_order.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
