@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/wipe.hpp"
@@ -171,7 +172,7 @@ Result<GroupFile> read(Result<ConfigFile> file) {
   check_signing_keys(root);
   // Missing keys are reported as such, not as equal ones.
   if (knows_all_members(root, group)) check_distinct_keys(root, group);
-  const auto readers = [](ConfigSection all) { static_cast<void>(read(all)); };
+  const auto readers = [](ConfigSection all) { static_cast<void>(read(std::move(all))); };
   if (auto finished = file->finish(readers); !finished) return finished.error();
   return group;
 }
