@@ -208,8 +208,14 @@ TEST_CASE("The state of an origin lies apart from the replica's own files") {
   for (const std::string inside : {"ca", "certificate", "key"}) {
     std::string tls = "[service.tls]\nserver_name = \"o\"\n";
     for (const std::string file : {"ca", "certificate", "key"})
-      tls += file + " = \"" + (file == inside ? place : "") + "/" + file + "\"\n";
-    CHECK_THAT(said(place, files("/g", "/k"), tls), Contains(place + "/" + inside));
+      tls.append(file)
+          .append(" = \"")
+          .append(file == inside ? place : "")
+          .append("/")
+          .append(file)
+          .append("\"\n");
+    CHECK_THAT(said(place, files("/g", "/k"), tls),
+               Contains(std::string(place).append("/").append(inside)));
   }
   // A client that may write there could give the agent another configuration.
   const std::filesystem::path own = folder.path() / "replica.toml";
