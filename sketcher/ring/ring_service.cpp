@@ -204,6 +204,7 @@ void RingService::carry_out(dht::RingNodeAction action) {
     links_.ask(send->to.name, send->ask);
   } else if (const auto* const taken = std::get_if<dht::PartitionsTaken>(&action)) {
     ring_.counters.taken.add(taken->partitions.size());
+    wake_workers();  // requests wait for it
     log_.info("partitions-taken", {{"partitions", taken->partitions.size()},
                                    {"view", node_.ring().ownership().adopted()}});
   } else if (auto* const adopted = std::get_if<dht::SettingsAdopted>(&action)) {
