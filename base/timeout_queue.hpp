@@ -105,6 +105,19 @@ class TimeoutQueue {
       head_.next_->expire();
   }
 
+  // Likewise of every entry that is armed now, however long it has yet to wait. Those that are
+  // armed meanwhile stay.
+  void expire_all() {
+    if (head_.next_ == &head_) return;
+    Head due;
+    due.next_ = head_.next_;
+    due.previous_ = head_.previous_;
+    due.next_->previous_ = due.previous_->next_ = &due;
+    head_.next_ = head_.previous_ = &head_;
+    while (due.next_ != &due)
+      due.next_->expire();
+  }
+
   // Calls `visit(entry, when it was armed)`, those first that were armed first. It may not change
   // the queue. (Of arm_for's entries, the time is that at which the others of the same deadline
   // were.)

@@ -1,13 +1,14 @@
 """The cost of a ring: a verified read through a sketcher that takes clients (`request`) and one that owns the
 history (`response`), in processor time of both together, beside two HAProxys in a row with TLS between them, in
-front of the same four Apaches; and what share of the requests members forward that both take clients and own a
-part.
+front of the same four Apaches; what share of the requests members forward that both take clients and own a part;
+and what clients see while a member drains, joins and dies (ring_moves.py).
 
 Each program has one worker, or one thread. The pairs are measured in turn, in rounds, so that whatever else the
 machine does strikes all alike."""
 
 import statistics
 
+from bench import ring_moves
 from bench.cost import cpu_seconds
 from bench.figures import Figure
 from bench.peers import APACHE, HAPROXY_HEAD, Peer, find
@@ -46,7 +47,7 @@ backend origins
 def run(options):
     if find("haproxy") is None:
         return [Figure("all", "skipped", "", {"reason": "haproxy not installed"})]
-    return costs(options) + shares(options)
+    return costs(options) + shares(options) + ring_moves.run(options)
 
 
 class Pair:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dht/core/handed_numbers.hpp"
 #include "dht/core/mutation.hpp"
 
 namespace prophecy::dht {
@@ -53,7 +54,19 @@ std::optional<HandOverPage> Giver::on_ask(const HandOverAsk& ask, std::string_vi
   page.next = ask.phase == HandOverPhase::floors
                   ? store_.read_floors(ask.partition, ask.cursor, page.floors)
                   : store_.read_entries(ask.partition, ask.cursor, page.entries);
+  use_ages(page);
   return page;
+}
+
+void Giver::use_ages(HandOverPage& page) const {
+  const auto newest = store_.own_newest();
+  if (!newest) return;
+  for (HandedFloor& floor : page.floors)
+    floor.floor = handed_number(floor.floor, *newest);
+  for (HandedEntry& entry : page.entries)
+    entry.number = handed_number(entry.number, *newest);
+  std::erase_if(page.floors, [](const HandedFloor& floor) { return floor.floor == 0; });
+  std::erase_if(page.entries, [](const HandedEntry& entry) { return entry.number == 0; });
 }
 
 void Taker::on_taken(const std::vector<Partition>& partitions, OrderNumber barrier, BootTime now) {
@@ -112,11 +125,20 @@ void Taker::on_page(const HandOverPage& page, BootTime now) {
 }
 
 bool Taker::store_page(const HandOverPage& page, const Fetch& fetch) {
-  for (const HandedFloor& floor : page.floors) {
-    if (floor.floor > fetch.barrier) return false;
-    store_.raise_floor(page.partition, floor);
+  const bool are_ages = store_.own_newest().has_value();
+  const OrderNumber most = are_ages ? kHandedNewest : fetch.barrier;
+  const auto number_here = [&](OrderNumber handed) {
+    return are_ages ? taken_number(handed, fetch.barrier) : handed;
+  };
+  for (HandedFloor floor : page.floors) {
+    if (floor.floor > most) return false;
+    floor.floor = number_here(floor.floor);
+    if (floor.floor != 0) store_.raise_floor(page.partition, floor);
   }
-  for (const HandedEntry& entry : page.entries) {
+  for (HandedEntry entry : page.entries) {
+    if (are_ages && entry.number > most) return false;
+    entry.number = number_here(entry.number);
+    if (entry.number == 0) continue;
     if (store_.insert(page.partition, entry, fetch.barrier) == HistoryStore::Inserted::beyond)
       return false;
   }

@@ -12,7 +12,8 @@
 // Floors go first: an entry that a write has made out of date must not count for an instant. An
 // entry fills a gap alone: where anything was recorded since the barrier, or may have been, that is
 // newer. A number beyond the barrier cannot be from before; the group has begun to count anew, and
-// nothing of the giver's can be compared with what is here: all of it is left out.
+// nothing of the giver's can be compared with what is here: all of it is left out. Where members
+// count for themselves, handed_numbers.hpp says what goes over the wire, and none is beyond.
 //
 // The giver keeps no state, so that asking again is harmless. The taker holds a page at a time of
 // each of a few partitions. Both are pure objects.
@@ -48,6 +49,9 @@ class HistoryStore {
   enum class Inserted : std::uint8_t { taken, known_newer, beyond };
 
   virtual ~HistoryStore() = default;
+  // The newest number that this member has given, where each member counts for itself. Nothing:
+  // the numbers are those of the only group, alike at all members.
+  [[nodiscard]] virtual std::optional<OrderNumber> own_newest() const { return std::nullopt; }
   // Whether the partition's entries can be read. If not, the store looks for them from now on.
   [[nodiscard]] virtual bool prepare(Partition /*partition*/) { return true; }
   // Read one page at most, from `cursor` on; return the next cursor, or 0 at the end.
@@ -99,6 +103,8 @@ class Giver {
   [[nodiscard]] std::optional<HandOverPage> on_ask(const HandOverAsk& ask, std::string_view from);
 
  private:
+  void use_ages(HandOverPage& page) const;
+
   Ownership& ownership_;
   HistoryStore& store_;
 };

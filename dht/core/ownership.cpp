@@ -216,16 +216,28 @@ std::optional<OwnershipAction> Ownership::take_action() {
   return action;
 }
 
-std::vector<std::string> Ownership::awaited(const Sightings& sightings) const {
+template <class Condition>
+std::vector<std::string> Ownership::former_holders(Condition condition) const {
   std::vector<std::string> names;
   if (untaken_ == 0) return names;
   for (const Fence::FormerHolders& holders : wait_sets_) {
     for (const FormerHolder& holder : holders.value_or(std::vector<FormerHolder>())) {
       const bool is_new = std::find(names.begin(), names.end(), holder.name) == names.end();
-      if (is_new && fence_->waits_for_renewal(holder, sightings)) names.push_back(holder.name);
+      if (is_new && condition(holder)) names.push_back(holder.name);
     }
   }
   return names;
+}
+
+std::vector<std::string> Ownership::unconfirmed(const Sightings& sightings) const {
+  return former_holders([&](const FormerHolder& holder) {
+    return fence_->stopped({{holder}}, sightings, false) != BootTime::min();
+  });
+}
+
+std::vector<std::string> Ownership::awaited(const Sightings& sightings) const {
+  return former_holders(
+      [&](const FormerHolder& holder) { return fence_->waits_for_renewal(holder, sightings); });
 }
 
 Ownership::Waits Ownership::waits() const {

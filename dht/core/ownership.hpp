@@ -80,6 +80,8 @@ class Ownership {
   [[nodiscard]] std::size_t to_give() const;
   // When progress() may have an effect; max: not by the passing of time.
   [[nodiscard]] BootTime deadline() const { return deadline_; }
+  // Former holders of what is ours and not taken, which have not been seen to confirm the view.
+  [[nodiscard]] std::vector<std::string> unconfirmed(const Sightings& sightings) const;
   // Members whose last renewal is worth certifying (Sighting::certified).
   [[nodiscard]] std::vector<std::string> awaited(const Sightings& sightings) const;
 
@@ -128,7 +130,9 @@ class Ownership {
   void take_in(const std::vector<Partition>& gained);
   void note_waits();
   [[nodiscard]] std::size_t wait_set_of(Partition partition);
-  void set_taken(const std::vector<Partition>& partitions, OrderNumber barrier);
+  // Of what is not taken yet, by name, if `condition` holds for them.
+  template <class Condition>
+  [[nodiscard]] std::vector<std::string> former_holders(Condition condition) const;
 
   Permissions permissions_;
   Holder self_;

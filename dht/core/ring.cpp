@@ -174,7 +174,10 @@ void Ring::on_renewed(const CoordinationResult& result, BootTime now) {
 
 // Whatever has happened: all that is due now.
 void Ring::move_on(BootTime now) {
+  const ViewNumber before = ownership_.adopted();
   follow_view();
+  // A former holder that is alive confirms the view at once: its lease is watched from now on.
+  if (ownership_.adopted() != before && !ownership_.is_settled()) survey_due_ = now;
   ownership_.progress(now, survey_.sightings());
   follow_view();  // it may be settled now
   if (is_connected_) {
@@ -206,7 +209,8 @@ void Ring::survey(BootTime now) {
   const Span pause = lease_part(kSurveysInLease);
   if (now < survey_due_ || survey_.is_under_way()) return;
   survey_due_ = now + pause;
-  for (CoordinationCall& call : survey_.begin(last_number_))
+  for (CoordinationCall& call :
+       survey_.begin(ownership_.unconfirmed(survey_.sightings()), last_number_))
     actions_.push_back(std::move(call));
 }
 

@@ -1,5 +1,6 @@
 #include "dht/core/survey.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "dht/core/mutation.hpp"
@@ -37,13 +38,16 @@ CoordinationCall Survey::ask(Subject subject, const std::string& name, std::uint
       break;
     case Subject::lease:
       call.path = paths_.lease(name);
+      call.watches = std::find(watched_.begin(), watched_.end(), name) != watched_.end();
       break;
   }
   asked_[call.number] = {subject, name};
   return call;
 }
 
-std::vector<CoordinationCall> Survey::begin(std::uint64_t& last_number) {
+std::vector<CoordinationCall> Survey::begin(std::vector<std::string> watched,
+                                            std::uint64_t& last_number) {
+  watched_ = std::move(watched);
   asked_.clear();
   found_.clear();
   found_no_view_ = false;

@@ -23,8 +23,10 @@ class Survey {
   Survey(const Paths& paths, const Parameters& parameters, const Steps& steps)
       : paths_(paths), own_(parameters), own_steps_(steps) {}
 
-  // The calls that a round begins with. An unfinished round is dropped.
-  [[nodiscard]] std::vector<CoordinationCall> begin(std::uint64_t& last_number);
+  // The calls that a round begins with. An unfinished round is dropped. The leases of the members
+  // `watched` are read with a watch.
+  [[nodiscard]] std::vector<CoordinationCall> begin(std::vector<std::string> watched,
+                                                    std::uint64_t& last_number);
   [[nodiscard]] bool is_waiting_for(std::uint64_t number) const { return asked_.contains(number); }
   [[nodiscard]] bool is_under_way() const { return !asked_.empty(); }
   // More calls, where the result is a list. A round that was cut off ends.
@@ -74,6 +76,7 @@ class Survey {
   Parameters own_;
   Steps own_steps_;
   std::map<std::uint64_t, Asked> asked_;
+  std::vector<std::string> watched_;  // in this round: members whose leases
   std::optional<View> view_;
   NodeVersion view_version_ = 0;
   BootTime view_known_{};

@@ -151,8 +151,8 @@ void Exchange::forward() {
     (form_.is_read ? counters_->reads : counters_->writes).add();
   if (!forwarded_) {
     ForwardedRequest::Owner& owner = *this;
-    forwarded_ =
-        std::make_unique<ForwardedRequest>(*context_.members, context_.untaken, sink_, owner);
+    forwarded_ = std::make_unique<ForwardedRequest>(*context_.members, context_.retry_timers,
+                                                    context_.untaken, sink_, owner);
   }
   forwarded_->start({.request = request_,
                      .form = &form_,

@@ -21,6 +21,11 @@ constexpr std::size_t kGatheredBytesMax = 64 << 10;
 // What a piece may hold, as HTTP/2 sessions count it.
 constexpr std::uint32_t kPieceBytes = http::kHttp2CallWindowBytes / 2;
 
+// A member that has not adopted the view yet is asked again so soon, so often; then after longer
+// pauses.
+constexpr Duration kSoon = milliseconds(10);
+constexpr int kSoonMax = 10;
+
 // Of a connection, or our own to write; and what clients may not say of themselves.
 bool is_dropped(std::string_view name) {
   static constexpr std::string_view kNames[] = {
@@ -36,9 +41,10 @@ bool announces_body(std::string_view method) {
 
 }  // namespace
 
-ForwardedRequest::ForwardedRequest(MemberLinks& links, HeldBytes& untaken, AnswerSink& sink,
-                                   Owner& owner)
+ForwardedRequest::ForwardedRequest(MemberLinks& links, HedgeTimers& retries, HeldBytes& untaken,
+                                   AnswerSink& sink, Owner& owner)
     : links_(links),
+      retries_(retries),
       sink_(sink),
       owner_(owner),
       held_(untaken),
@@ -53,6 +59,7 @@ void ForwardedRequest::start(const Request& what, TimePoint now) {
   ASSERT(is_idle());
   what_ = what;
   started_ = now;
+  soon_ = 0;
   losses_ = 0;
   is_repeated_ = is_moved_ = false;
   state_ = State::asking;
@@ -101,6 +108,15 @@ void ForwardedRequest::pause() {
   links_.pauses().arm(pause_, now());
 }
 
+// Members learn of a view one soon after the other.
+void ForwardedRequest::pause_for_view() {
+  if (soon_ == kSoonMax) return pause();
+  ++soon_;
+  silence_.disarm();
+  state_ = State::pausing;
+  retries_.arm(pause_, now(), kSoon);
+}
+
 // While nothing has come of a read, its owner may become another one: this one may never answer.
 void ForwardedRequest::go_on_after_pause() {
   if (state_ == State::asking) {
@@ -137,7 +153,7 @@ void ForwardedRequest::on_head() {
   if (is_own && response.status == 421 && fields.find("prophecy-reason") == kNotMine) {
     links_.counters(slot_).not_mine.add();
     drop_call();
-    return pause();
+    return pause_for_view();
   }
   pause_.disarm();
   status_ = response.status;

@@ -25,6 +25,7 @@
 #include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/answer_sink.hpp"
 #include "sketcher/reads/client_info.hpp"
+#include "sketcher/reads/hedge_timers.hpp"
 
 namespace prophecy::sketcher {
 
@@ -54,7 +55,8 @@ class ForwardedRequest final : private MemberCall {
     ~Owner() = default;
   };
 
-  ForwardedRequest(MemberLinks& links, HeldBytes& untaken, AnswerSink& sink, Owner& owner);
+  ForwardedRequest(MemberLinks& links, HedgeTimers& retries, HeldBytes& untaken, AnswerSink& sink,
+                   Owner& owner);
   ~ForwardedRequest() override;
 
   void start(const Request& what, TimePoint now);
@@ -84,6 +86,8 @@ class ForwardedRequest final : private MemberCall {
   void look_for_owner();
   void ask(dht::MemberSlot slot);
   void pause();
+  // Likewise, of a member that is said to be the owner, and does not know it yet.
+  void pause_for_view();
   void go_on_after_pause();
   void on_silence();
   void watch();
@@ -101,6 +105,7 @@ class ForwardedRequest final : private MemberCall {
   [[nodiscard]] TimePoint now() const { return std::chrono::steady_clock::now(); }
 
   MemberLinks& links_;
+  HedgeTimers& retries_;
   AnswerSink& sink_;
   Owner& owner_;
   Request what_;
@@ -108,6 +113,7 @@ class ForwardedRequest final : private MemberCall {
   std::uint32_t serial_ = 0;  // rises with each request's end
   dht::MemberSlot slot_ = dht::kNoSlot;
   TimePoint started_{};
+  int soon_ = 0;              // short pauses
   std::size_t losses_ = 0;    // of its connection, when it may have been begun
   bool is_repeated_ = false;  // although the member has broken it off
   bool is_moved_ = false;     // at once, since it had not been begun

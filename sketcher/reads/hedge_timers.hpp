@@ -1,6 +1,6 @@
 // Wakes the fast reads for which a second origin is to be asked, to the millisecond: the ticker of
-// the other time-outs is too coarse for that. One timer for all of them, armed only while one
-// waits.
+// the other time-outs is too coarse for that. (So are requests woken that wait for the owner of a
+// partition.) One timer for all of them, armed only while one waits.
 //
 // The delays of a group change slowly and the reads come one after another, so they expire in their
 // order, or late by what the delay has shrunk; with several groups, by the difference of their
@@ -24,6 +24,9 @@ class HedgeTimers {
     queue_.arm_for(entry, now, delay);
     if (!waiting_) wait();
   }
+
+  // The time of all that wait now is over at once.
+  void expire_all() { queue_.expire_all(); }
 
  private:
   void wait() {

@@ -71,7 +71,8 @@ struct WorkerContext {
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   RandomDice& dice;
   HedgeTimers& hedge_timers;
-  HedgeTimers& owner_timers;  // of requests that wait for partitions' owners
+  HedgeTimers& owner_timers;  // of requests that wait for partitions' owners, which are ours to be
+  HedgeTimers& retry_timers;  // of those that the owner has rejected, not knowing it yet
   TimeoutQueue& read_timeouts;
   // Of answers in blocks whose clients take nothing.
   TimeoutQueue& untaken_timeouts;

@@ -45,8 +45,22 @@ Words words_of(Partition partition, std::uint64_t words) {
 
 }  // namespace
 
-RingHistory::RingHistory(HistoryTable& table, bool hands_over)
-    : table_(table), hands_over_(hands_over), floors_(table.floors(0)), scan_(table) {}
+RingHistory::RingHistory(HistoryTable& table, std::uint32_t groups, const OwnNumbers* own)
+    : table_(table), own_(own), scan_(table) {
+  for (std::uint32_t group = 0; group < groups; ++group)
+    floors_.push_back(table.floors(group));
+}
+
+std::optional<dht::OrderNumber> RingHistory::own_newest() const {
+  return own_ != nullptr ? std::optional(own_->newest()) : std::nullopt;
+}
+
+Sigma RingHistory::written_at(WriteFloors::Slot slot) const {
+  Sigma newest = 0;
+  for (const WriteFloors& floors : floors_)
+    newest = std::max(newest, floors.written_at(slot));
+  return newest;
+}
 
 void RingHistory::clear(const std::vector<Partition>& partitions, std::uint64_t ticket) {
   ASSERT(ticket != kNoTicket);
@@ -66,22 +80,20 @@ std::optional<std::uint64_t> RingHistory::take_cleared() {
 }
 
 bool RingHistory::prepare(Partition partition) {
-  if (!hands_over_) return true;
   scan_.list(partition);
   return scan_.is_listed(partition);
 }
 
 std::uint64_t RingHistory::read_floors(Partition partition, std::uint64_t cursor,
                                        std::vector<dht::HandedFloor>& page) {
-  if (!hands_over_) return 0;
-  const std::uint64_t count = floors_.words().size();
+  const std::uint64_t count = words();
   const Words words = words_of(partition, count);
   const auto bits = static_cast<std::uint8_t>(std::countr_zero(count));
   const std::uint64_t begin = std::min(cursor, count);
   std::uint64_t slot = std::max(begin, words.first);
   for (; slot < count && page.size() < kFloorsPerPage; slot += words.stride) {
     if (slot - begin >= kWordsPerPage * words.stride) break;
-    const Sigma floor = floors_.written_at(static_cast<WriteFloors::Slot>(slot));
+    const Sigma floor = written_at(static_cast<WriteFloors::Slot>(slot));
     if (floor == 0) continue;
     page.push_back({.slot = static_cast<std::uint32_t>(slot), .floor = floor, .slot_bits = bits});
   }
@@ -90,10 +102,10 @@ std::uint64_t RingHistory::read_floors(Partition partition, std::uint64_t cursor
 
 std::uint64_t RingHistory::read_entries(Partition partition, std::uint64_t cursor,
                                         std::vector<dht::HandedEntry>& page) {
-  if (!hands_over_ || !scan_.is_listed(partition)) return 0;
+  if (!scan_.is_listed(partition)) return 0;
   std::vector<table::StoredEntry> entries;
   const std::uint64_t next = scan_.read(partition, cursor, kEntriesPerPage, entries);
-  const Sigma common = floors_.common();
+  const Sigma common = floors_.front().common();
   for (const table::StoredEntry& entry : entries) {
     const Sigma sigma = table::sigma_of(entry.state);
     const bool is_answer = table::mark_of(entry.state) == Mark::none && table::is_of_use(entry);
@@ -110,24 +122,25 @@ std::uint64_t RingHistory::read_entries(Partition partition, std::uint64_t curso
 // have here is raised.
 void RingHistory::raise_floor(Partition partition, const dht::HandedFloor& floor) {
   constexpr unsigned kBitsMax = std::countr_zero(WriteFloors::kSlotsMax);
-  if (!hands_over_ || floor.slot_bits > kBitsMax) return;
+  if (floor.slot_bits > kBitsMax) return;
   const std::uint64_t theirs = std::uint64_t{1} << floor.slot_bits;
   const Words their_words = words_of(partition, theirs);
   const bool is_possible =
       floor.slot < theirs && floor.slot % their_words.stride == their_words.first;
   if (!is_possible) return;
-  const std::uint64_t ours = floors_.words().size();
+  const std::uint64_t ours = words();
   const Words own = words_of(partition, ours);
   // Of a URI, both are the low bits of one hash; so is the partition.
   const std::uint64_t first = theirs >= kPartitions ? floor.slot & (ours - 1) : own.first;
   const std::uint64_t stride = std::max(theirs, own.stride);
-  for (std::uint64_t slot = first; slot < ours; slot += stride)
-    floors_.raise(static_cast<WriteFloors::Slot>(slot), std::min(floor.floor, kSigmaMax));
+  for (const WriteFloors& floors : floors_) {
+    for (std::uint64_t slot = first; slot < ours; slot += stride)
+      floors.raise(static_cast<WriteFloors::Slot>(slot), std::min(floor.floor, kSigmaMax));
+  }
 }
 
 dht::HistoryStore::Inserted RingHistory::insert(Partition partition, const dht::HandedEntry& entry,
                                                 dht::OrderNumber barrier) {
-  if (!hands_over_) return Inserted::known_newer;
   if (entry.number > std::min(barrier, kSigmaMax)) return Inserted::beyond;
   const table::StoredEntry stored{
       tag_of(entry.tag), entry.answer,

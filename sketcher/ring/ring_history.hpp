@@ -1,9 +1,8 @@
 // `RingHistory` is the history table as the hand-over of partitions needs it
 // (dht/core/hand_over.hpp).
 //
-// Entries do not name their group, and each group has an order of its own: with several groups no
-// number says which of two entries is newer. Then nothing is handed over, and new owners start
-// cold.
+// Entries do not name their group. With several groups, a partition's floors are those of all
+// groups together: a write in one makes URIs of another out of date that have the same floor.
 //
 // Marks stay where they are: operators set them for all members. An answer that no read can be
 // compared with is not handed over, nor one that an import has made out of date.
@@ -14,6 +13,7 @@
 #include "dht/core/hand_over.hpp"
 #include "history_table/history_table.hpp"
 #include "history_table/partition_scan.hpp"
+#include "sketcher/ring/own_numbers.hpp"
 
 namespace prophecy::sketcher {
 
@@ -22,8 +22,8 @@ class RingHistory final : public dht::HistoryStore {
   static constexpr std::size_t kEntriesPerPage = 256;  // and fewer than a bucket's more
   static constexpr std::size_t kFloorsPerPage = 512;
 
-  // `hands_over`: there is one group, and it has an order.
-  RingHistory(HistoryTable& table, bool hands_over);
+  // `own`: where members count for themselves; else null. It outlives this.
+  RingHistory(HistoryTable& table, std::uint32_t groups, const OwnNumbers* own);
 
   // Erases the answers of these partitions, whose words have changed, and after which all workers
   // have passed a turn. `ticket`, which is not 0, comes back through take_cleared().
@@ -36,6 +36,7 @@ class RingHistory final : public dht::HistoryStore {
 
   // ---- dht::HistoryStore
 
+  [[nodiscard]] std::optional<dht::OrderNumber> own_newest() const override;
   [[nodiscard]] bool prepare(Partition partition) override;
   std::uint64_t read_floors(Partition partition, std::uint64_t cursor,
                             std::vector<dht::HandedFloor>& page) override;
@@ -50,9 +51,14 @@ class RingHistory final : public dht::HistoryStore {
  private:
   static constexpr std::uint64_t kNoTicket = 0;
 
+  // Of any group.
+  [[nodiscard]] Sigma written_at(WriteFloors::Slot slot) const;
+  // Of each group; there are as many.
+  [[nodiscard]] std::uint64_t words() const { return floors_.front().words().size(); }
+
   HistoryTable& table_;
-  const bool hands_over_;
-  const WriteFloors floors_;  // of the group, if there is only one
+  const OwnNumbers* own_;
+  std::vector<WriteFloors> floors_;  // by group
   PartitionScan scan_;
 };
 

@@ -54,7 +54,7 @@ dht::Member ring_member(const RingSettings& settings) {
   return member;
 }
 
-bool hands_over(const Settings& settings) {
+bool shares_numbers(const Settings& settings) {
   return settings.groups.size() == 1 && has_order(settings);
 }
 

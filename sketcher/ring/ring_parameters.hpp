@@ -12,9 +12,9 @@ namespace prophecy::sketcher {
 // This process's life as a member: a new instance, drawn at random.
 [[nodiscard]] dht::Member ring_member(const RingSettings& settings);
 
-// Whether answers have an order that members share: entries can be handed over. (They do not name
-// their group.)
-[[nodiscard]] bool hands_over(const Settings& settings);
+// Whether answers have the numbers of one order, which are the same at all members. Otherwise each
+// member counts for itself.
+[[nodiscard]] bool shares_numbers(const Settings& settings);
 
 // Whether a group has an order at all.
 [[nodiscard]] bool has_order(const Settings& settings);

@@ -42,6 +42,11 @@ dht::RingSettings ring_settings(const Installation& installation) {
   return ring;
 }
 
+std::optional<OwnNumbers> own_numbers(const Settings& settings, const SharedState& shared) {
+  if (shares_numbers(settings)) return std::nullopt;
+  return OwnNumbers(settings, shared);
+}
+
 zookeeper::ClientSettings client_settings(const LivingRingSettings& living, const RingTls& tls) {
   zookeeper::ClientSettings settings;
   for (std::size_t i = 0; i < living.zookeeper.size(); ++i)
@@ -62,9 +67,10 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
       ring_(shared.ring()),
       wakes_(std::move(wakes)),
       log_(log),
-      hands_over_(hands_over(installation.settings)),
+      own_numbers_(own_numbers(installation.settings, shared)),
       has_barriers_(has_order(installation.settings)),
-      history_(table, hands_over_),
+      history_(table, static_cast<std::uint32_t>(installation.settings.groups.size()),
+               own_numbers_ ? &*own_numbers_ : nullptr),
       node_(ring_settings(installation), {installation.settings_key, std::move(known)},
             shared.ring().permissions, history_, kPageRetry, boot_timer_.now()),
       links_(loop, *installation.ring_tls, std::move(listener), shared.ring().counters, log, *this),
@@ -204,6 +210,7 @@ void RingService::carry_out(dht::RingNodeAction action) {
     links_.ask(send->to.name, send->ask);
   } else if (const auto* const taken = std::get_if<dht::PartitionsTaken>(&action)) {
     ring_.counters.taken.add(taken->partitions.size());
+    wake_workers();  // requests wait for it
     log_.info("partitions-taken", {{"partitions", taken->partitions.size()},
                                    {"view", node_.ring().ownership().adopted()}});
   } else if (auto* const adopted = std::get_if<dht::SettingsAdopted>(&action)) {
@@ -307,10 +314,11 @@ void RingService::look_at_barrier() {
       barrier_->end = std::min(barrier_->end, now() + kBarrierPause);
     if (!number && now() < barrier_->end) return;
     if (!number) ring_.counters.barriers_failed.add();
-    // There is nothing to compare it with.
-    if (number && !hands_over_) number = 0;
+    // Some group may be without a barrier: what others have handed over could not be trusted.
+    const bool is_whole = number && *number != 0;
+    if (is_whole && own_numbers_) number = own_numbers_->begin_anew();
   } else {
-    number = 0;
+    number = own_numbers_->begin_anew();
   }
   const RingBarrier over = std::move(*std::exchange(barrier_, std::nullopt));
   for (const std::uint64_t ticket : over.tickets)

@@ -112,8 +112,8 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   const SharedRing& ring_;
   std::vector<int> wakes_;
   Logger& log_;
-  const bool hands_over_;
-  const bool has_barriers_;  // some group has an order
+  const std::optional<OwnNumbers> own_numbers_;  // where members count for themselves
+  const bool has_barriers_;                      // some group has an order
   SystemBootTimer boot_timer_;
   RingHistory history_;
   dht::RingNode node_;

@@ -15,12 +15,14 @@ constexpr std::string_view kWire = "OPTIONS * HTTP/1.1\r\nhost: ring.prophecy.in
 
 RingTurns::RingTurns(boost::asio::io_context& loop, const WorkerTurns& turns,
                      const dht::Permissions& permissions, std::uint32_t worker, UniqueFd wake,
-                     std::vector<OrderedGroup> groups, bool is_only, Logger& log)
+                     std::vector<OrderedGroup> groups, bool is_only, std::function<void()> on_words,
+                     Logger& log)
     : turns_(turns),
       permissions_(permissions),
       worker_(worker),
       wake_(loop, wake.release()),
       is_only_(is_only),
+      on_words_(std::move(on_words)),
       log_(log),
       timer_(loop) {
   for (OrderedGroup& group : groups)
@@ -49,6 +51,7 @@ void RingTurns::on_wake() {
   turns_.pass(worker_);
   const std::uint64_t wanted = turns_.wanted_barrier(worker_);
   if (wanted != ticket_) ask_groups(wanted);
+  on_words_();
 }
 
 // In the newest view: once it is ordered, no write of an older one is carried out any more.
@@ -56,6 +59,7 @@ void RingTurns::ask_groups(std::uint64_t ticket) {
   ticket_ = ticket;
   view_ = permissions_.view();
   number_ = 0;
+  have_all_ordered_ = true;
   awaited_ = calls_.size();
   for (Call& call : calls_)
     ask(call);
@@ -63,7 +67,7 @@ void RingTurns::ask_groups(std::uint64_t ticket) {
   if (is_only_) return;
   timer_.expires_after(kGroupWait);
   timer_.async_wait([this, ticket](const boost::system::error_code& error) {
-    if (!error && ticket == ticket_ && awaited_ > 0) end_barrier(number_);
+    if (!error && ticket == ticket_ && awaited_ > 0) end_barrier(0);
   });
 }
 
@@ -81,7 +85,7 @@ void RingTurns::Call::on_replicated_answer(replica_client::ReplicatedAnswer answ
   const SigmaOrder::Placed placed = group.order->place(submitted, answer.sigma);
   if (placed.doubtful && owner.is_only_) return owner.fail();
   if (owner.is_only_) owner.number_ = placed.sigma;
-  owner.pass_group();
+  owner.pass_group(true);
 }
 
 // One for a view that is over is asked for again in the next one. If there is none, nobody takes a
@@ -94,7 +98,7 @@ void RingTurns::Call::on_replicated_failure(replica_client::ReplicatedFailure fa
   if (is_refused && std::exchange(logged_view, owner.view_) != owner.view_)
     owner.log_refusal(*this, failure);
   if (is_refused || owner.is_only_) return owner.fail();
-  owner.pass_group();
+  owner.pass_group(false);
 }
 
 void RingTurns::log_refusal(const Call& call, replica_client::ReplicatedFailure failure) {
@@ -111,8 +115,12 @@ void RingTurns::fail() {
   if (awaited_ > 0) end_barrier(std::nullopt);
 }
 
-void RingTurns::pass_group() {
-  if (awaited_ > 0 && --awaited_ == 0) end_barrier(number_);
+void RingTurns::pass_group(bool has_ordered) {
+  if (awaited_ == 0) return;
+  have_all_ordered_ = have_all_ordered_ && has_ordered;
+  if (--awaited_ > 0) return;
+  const Sigma whole = is_only_ ? number_ : 1;
+  end_barrier(have_all_ordered_ ? whole : 0);
 }
 
 void RingTurns::end_barrier(std::optional<Sigma> number) {

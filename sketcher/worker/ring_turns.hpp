@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,11 +42,13 @@ class RingTurns {
     replica_client::ReplicaGroup* group = nullptr;
     SigmaOrder* order = nullptr;
   };
-  // `is_only`: there is no other group, of whatever kind; its number is that of the barrier. `wake`
-  // is the worker's event descriptor.
+  // `is_only`: there is no other group, of whatever kind; its number is that of the barrier.
+  // Otherwise that is 1 if each of them has ordered its request, and 0 if one may not have. `wake`
+  // is the worker's event descriptor. `on_words` is called when partitions may have become ours.
   RingTurns(boost::asio::io_context& loop, const WorkerTurns& turns,
             const dht::Permissions& permissions, std::uint32_t worker, UniqueFd wake,
-            std::vector<OrderedGroup> groups, bool is_only, Logger& log);
+            std::vector<OrderedGroup> groups, bool is_only, std::function<void()> on_words,
+            Logger& log);
 
   // Once the groups have started.
   void start();
@@ -70,7 +73,7 @@ class RingTurns {
   void ask(Call& call);
   // The barrier has to be asked for again.
   void fail();
-  void pass_group();
+  void pass_group(bool has_ordered);
   void end_barrier(std::optional<Sigma> number);
   void log_refusal(const Call& call, replica_client::ReplicatedFailure failure);
 
@@ -79,6 +82,7 @@ class RingTurns {
   const std::uint32_t worker_;
   boost::asio::posix::stream_descriptor wake_;
   const bool is_only_;
+  std::function<void()> on_words_;
   Logger& log_;
   std::deque<Call> calls_;
   boost::asio::steady_timer timer_;
@@ -86,6 +90,7 @@ class RingTurns {
   std::uint64_t view_ = 0;    // of its requests
   std::size_t awaited_ = 0;   // groups; 0: it has ended
   Sigma number_ = 0;
+  bool have_all_ordered_ = false;  // of those that have been passed
 };
 
 }  // namespace prophecy::sketcher

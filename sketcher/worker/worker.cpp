@@ -107,6 +107,7 @@ class Worker final : private ConnectionOwner {
   DateCache date_;
   HedgeTimers hedge_timers_;
   HedgeTimers owner_timers_;
+  HedgeTimers retry_timers_;
   http::BodyPool bodies_{kSpareBodyBytesMax};
   CodedBodies coded_;
   struct TidyTimer final : TimeoutEntry {
@@ -195,6 +196,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &places_timeouts_}),
       hedge_timers_(loop_),
       owner_timers_(loop_),
+      retry_timers_(loop_),
       coded_(settings_.compression.bytes_max, settings_.compression.processor_share,
              shared.worker(setup.index).compression),
       coming_(settings_.limits.coming_bytes_max, shared.worker(setup.index).coming_bytes,
@@ -221,6 +223,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .dice = dice_,
                .hedge_timers = hedge_timers_,
                .owner_timers = owner_timers_,
+               .retry_timers = retry_timers_,
                .read_timeouts = read_timeouts_,
                .untaken_timeouts = untaken_timeouts_,
                .bodies = bodies_,
@@ -311,7 +314,8 @@ void Worker::join_ring(WorkerSetup& setup) {
     }
     turns_ = std::make_unique<RingTurns>(
         loop_, context_.shared.ring().turns, context_.shared.ring().permissions, setup.index,
-        std::move(setup.wake), std::move(ordered), settings_.groups.size() == 1, log_);
+        std::move(setup.wake), std::move(ordered), settings_.groups.size() == 1,
+        [this] { owner_timers_.expire_all(); }, log_);
   }
   member_acceptor_ = std::make_unique<Acceptor>(
       loop_, std::move(setup.member_listener), [this](UniqueFd socket, const IpAddress& peer) {

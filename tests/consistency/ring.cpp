@@ -1,6 +1,7 @@
 #include "consistency/ring.hpp"
 
 #include "base/assert.hpp"
+#include "dht/core/handed_numbers.hpp"
 
 namespace prophecy::consistency {
 namespace {
@@ -15,9 +16,9 @@ dht::BootTime SimulatedRing::Member::now() {
   return has_lease ? kLeaseEnd - dht::Span(1) : kLeaseEnd;
 }
 
-SimulatedRing::SimulatedRing(const MakeTable& make_table, PlaceOther place_other,
+SimulatedRing::SimulatedRing(const MakeTable& make_table, Numbers numbers,
                              simulation::Random& random, Tally& tally)
-    : place_other_(std::move(place_other)), random_(random), tally_(tally) {
+    : numbers_(std::move(numbers)), random_(random), tally_(tally) {
   for (auto& member : members_) {
     member = std::make_unique<Member>(make_table());
     member->permissions.extend(kLeaseEnd, kLeaseEnd);
@@ -83,7 +84,7 @@ void SimulatedRing::renew(std::size_t member) {
 }
 
 void SimulatedRing::take(Part& part, std::size_t taker) {
-  Member& giver = *members_[part.owner];
+  const std::size_t giver = part.owner;
   Member& member = *members_[taker];
   const bool is_other = taker != part.owner;
   // Who is to take it has adopted the view, which names it, and has a lease by that.
@@ -93,7 +94,7 @@ void SimulatedRing::take(Part& part, std::size_t taker) {
     ASSERT(is_retained);
   }
   set_word(taker, part, Stage::waiting);
-  const Sigma barrier = place_other_(member.order);
+  const Sigma barrier = numbers_.barrier(taker);
   set_word(taker, part, Stage::taken);
   part.owner = taker;
   part.is_held = true;
@@ -103,23 +104,33 @@ void SimulatedRing::take(Part& part, std::size_t taker) {
     hand_over_entries(part, giver, member, barrier);
 }
 
-bool SimulatedRing::hand_over_floor(const Part& part, Member& giver, Member& taker, Sigma barrier) {
-  const Sigma floor = giver.floors.at(part.of.place.slot);
+Sigma SimulatedRing::number_over(Sigma number, std::size_t giver, Sigma barrier) const {
+  if (!numbers_.newest) return number;
+  return dht::taken_number(dht::handed_number(number, numbers_.newest(giver)), barrier);
+}
+
+bool SimulatedRing::hand_over_floor(const Part& part, std::size_t giver, Member& taker,
+                                    Sigma barrier) {
+  const Sigma floor = number_over(members_[giver]->floors.at(part.of.place.slot), giver, barrier);
   if (floor > barrier) return false;
   if (floor != 0) taker.floors.raise(part.of.place.slot, floor);
   return true;
 }
 
-void SimulatedRing::hand_over_entries(const Part& part, Member& giver, Member& taker,
+void SimulatedRing::hand_over_entries(const Part& part, std::size_t giver, Member& taker,
                                       Sigma barrier) {
   for (const Sketch& key : part.of.keys) {
-    const auto entry = giver.table.lookup(key);
+    const auto entry = members_[giver]->table.lookup(key);
     const bool is_of_use = entry && entry->mark == Mark::none && entry->answer != Sketch{};
     if (!is_of_use) continue;
+    const Sigma number = number_over(entry->sigma, giver, barrier);
+    if (number == 0) continue;
     const HandedOutcome outcome = taker.table.take_handed(
-        {table::tag_of(key), entry->answer, table::make_state(entry->sigma, Room::any)}, barrier);
+        {table::tag_of(key), entry->answer, table::make_state(number, Room::any)}, barrier);
     if (outcome == HandedOutcome::beyond) return;
-    tally_.add(Met::entries_handed, outcome == HandedOutcome::taken ? 1 : 0);
+    const bool is_taken = outcome == HandedOutcome::taken;
+    tally_.add(numbers_.newest ? Met::entries_handed_by_age : Met::entries_handed,
+               is_taken ? 1 : 0);
   }
 }
 

@@ -42,10 +42,15 @@ class SimulatedRing {
     std::vector<Sketch> keys;
   };
   using MakeTable = std::function<HistoryTable()>;
-  // Where a request has its place in the order of the group that this order is of.
-  using PlaceOther = std::function<Sigma(sketcher::SigmaOrder&)>;
+  // How a member numbers answers.
+  struct Numbers {
+    // A barrier's, which the member orders.
+    std::function<Sigma(std::size_t member)> barrier;
+    // The newest, where each member counts for itself; else null.
+    std::function<Sigma(std::size_t member)> newest;
+  };
 
-  SimulatedRing(const MakeTable& make_table, PlaceOther place_other, simulation::Random& random,
+  SimulatedRing(const MakeTable& make_table, Numbers numbers, simulation::Random& random,
                 Tally& tally);
 
   // All are the first member's.
@@ -71,13 +76,16 @@ class SimulatedRing {
   void depose(Part& part);
   void adopt(Part& part, std::size_t member);
   void take(Part& part, std::size_t taker);
-  [[nodiscard]] bool hand_over_floor(const Part& part, Member& giver, Member& taker, Sigma barrier);
-  void hand_over_entries(const Part& part, Member& giver, Member& taker, Sigma barrier);
+  [[nodiscard]] bool hand_over_floor(const Part& part, std::size_t giver, Member& taker,
+                                     Sigma barrier);
+  void hand_over_entries(const Part& part, std::size_t giver, Member& taker, Sigma barrier);
+  // What the taker makes of the giver's number; 0: nothing.
+  [[nodiscard]] Sigma number_over(Sigma number, std::size_t giver, Sigma barrier) const;
   // It was renewed under the newest view, so the member has adopted that.
   void renew(std::size_t member);
 
   std::array<std::unique_ptr<Member>, kMembers> members_;
-  PlaceOther place_other_;
+  Numbers numbers_;
   simulation::Random& random_;
   Tally& tally_;
   std::vector<Part> parts_;

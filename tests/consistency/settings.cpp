@@ -24,7 +24,8 @@ constexpr std::uint64_t kClockStepsPercent = 15;
 constexpr std::uint64_t kFewAddressesPercent = 25;
 constexpr std::uint64_t kAccomplicePercent = 15;
 constexpr std::uint64_t kWeightsPercent = 20;
-constexpr std::uint64_t kRingPercent = 20;  // of those that may have one
+constexpr std::uint64_t kRingPercent = 20;          // of those that may have one
+constexpr std::uint64_t kCountsItselfPercent = 40;  // of rings in front of a group with an order
 constexpr std::uint64_t kPipeliningPercent = 35;
 constexpr std::uint64_t kMixedPagesPercent = 10;
 constexpr std::uint64_t kTriedPercent = 25;
@@ -66,6 +67,7 @@ std::string RunSettings::describe() const {
   add(has_accomplice, "accomplice");
   add(has_weights, "weights");
   add(has_ring, "ring");
+  add(counts_itself, "members count for themselves");
   add(has_pipelining, "pipelining");
   add(has_mixed_pages, "mixed pages");
   add(is_tried, "trial");
@@ -97,15 +99,16 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
   is_tried = is_tried && !has_short_deadlines && !has_few_calls && !has_bad_agent;
 }
 
-// Likewise. (Numbers of groups without an order are each member's own.)
+// Likewise. (Without an order, members count for themselves.)
 void RunSettings::choose_ring(simulation::Random random) {
   simulation::Random own(random.next(), simulation::kPurposeScene);
   const bool is_forced = is_of_ring(variant.mutation);
   const bool is_drawn = own.chance(kRingPercent);
   if (is_forced) has_votes = has_agents = is_flooded = is_busy = false;
-  has_ring = is_forced || (is_drawn && variant.world == BrokenWorld::none && !has_votes &&
-                           !has_agents && !is_flooded && !is_busy);
+  has_ring = is_forced || (is_drawn && variant.world == BrokenWorld::none && !has_agents &&
+                           !is_flooded && !is_busy);
   if (has_ring) is_tried = is_long = false;
+  counts_itself = has_ring && (has_votes || own.chance(kCountsItselfPercent));
 }
 
 // Likewise.

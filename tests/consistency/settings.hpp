@@ -47,6 +47,7 @@ struct RunSettings {
   bool has_accomplice = false;     // one client conspires with the liars
   bool has_weights = false;        // of origins, and an operator takes some out (operator.hpp)
   bool has_ring = false;           // two members, each with a worker (ring.hpp)
+  bool counts_itself = false;      // then: each numbers answers by itself, as with several groups
   bool has_pipelining = false;     // verified reads share connections to origins
   bool shares_always = false;      // then: whatever the origin's pace
   bool has_mixed_pages = false;    // ends with quick and slow pages at one origin

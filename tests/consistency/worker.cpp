@@ -61,7 +61,7 @@ sketcher::ReadGroupParts SimulatedWorker::parts() {
   return {.table = world_.table(place_),
           .floors = world_.floors(place_),
           .order = world_.order(place_),
-          .votes = settings.has_votes ? &world_.service().votes() : nullptr,
+          .votes = settings.has_votes ? &world_.service().votes(place_) : nullptr,
           .activity = activity_,
           .profile = world_.profile(),
           .sketch = world_.sketch_function(),

@@ -20,6 +20,7 @@ constexpr std::size_t kClients = 5;
 constexpr std::uint64_t kFailingPercent = 4;
 constexpr std::uint64_t kOutagePercent = 60;
 constexpr std::uint64_t kRingStepPercent = 5;
+constexpr Sigma kRoomBeforeBarrier = 1000;
 constexpr std::uint64_t kCutPercent = 20;
 constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
@@ -84,11 +85,33 @@ void World::make_ring() {
   static_assert(SimulatedRing::kMembers == kWorkers);
   ring_ = std::make_unique<SimulatedRing>(
       [this] { return make_table(seed_); },
-      [this](sketcher::SigmaOrder& order) { return place_other(order); }, random_, tally_);
+      SimulatedRing::Numbers{
+          .barrier = [this](std::size_t member) { return order_barrier(member); },
+          .newest = settings_.counts_itself
+                        ? std::function([this](std::size_t member) { return newest(member); })
+                        : nullptr},
+      random_, tally_);
   for (Key key = 0; key < settings_.keys; ++key) {
     ring_->add({.place = floors_.place_of("site", "/" + std::to_string(key)),
                 .keys = {key_of(key, false), key_of(key, true)}});
   }
+}
+
+Sigma World::newest(std::size_t member) {
+  return settings_.has_votes ? service_->votes(member).newest() : order(member).newest();
+}
+
+// As OwnNumbers begins anew.
+Sigma World::order_barrier(std::size_t member) {
+  const Sigma number = settings_.has_votes ? 0 : place_other(order(member));
+  if (!settings_.counts_itself) return number;
+  const Sigma barrier = newest(member) + kRoomBeforeBarrier;
+  if (settings_.has_votes) {
+    ASSERT(service_->votes(member).skip_to(barrier, barrier));
+  } else {
+    order(member).begin_beyond(barrier);
+  }
+  return barrier;
 }
 
 HistoryTable& World::table(std::size_t place) {

@@ -120,6 +120,9 @@ class World {
   [[nodiscard]] Sketch key_of(Key key, bool is_head);
   [[nodiscard]] Sigma place_other(sketcher::SigmaOrder& order);
   void make_ring();
+  // The newest number of a member of the ring, and one of a barrier there.
+  [[nodiscard]] Sigma newest(std::size_t member);
+  [[nodiscard]] Sigma order_barrier(std::size_t member);
   void crowd_out(const Sketch& key);
   void forget_table();
   void write_past_the_sketcher();

@@ -193,8 +193,8 @@ void Host::order_barrier(std::uint64_t ticket) {
                      on_event([this, ticket, is_lost, answer] {
                        if (is_lost || answer.is_refused)
                          return node_->on_barrier(ticket, std::nullopt, now());
-                       table_->note(answer.number);
-                       node_->on_barrier(ticket, answer.number, now());
+                       const bool goes_on = world_.is_broken(Broken::numbers_go_on);
+                       node_->on_barrier(ticket, table_->begin_anew(answer.number, goes_on), now());
                      });
                    });
 }

@@ -32,6 +32,7 @@ struct RunSettings {
   bool has_other_writers = true;   // past the ring
   bool has_locations = true;       // writes that change another register, too
   bool keeps_tables = true;        // a restarted member has its table's file
+  bool counts_itself = false;      // each member numbers answers by itself: as with several groups
 
   static RunSettings draw(const Variant& variant, simulation::Random& random) {
     RunSettings settings;
@@ -50,6 +51,7 @@ struct RunSettings {
     settings.has_locations = random.chance(50);
     settings.keeps_tables = random.chance(50);
     if (random.chance(40)) settings.crowd(random);
+    settings.counts_itself = random.chance(30) || variant.broken == Broken::numbers_go_on;
     return settings;
   }
 
@@ -70,7 +72,8 @@ struct RunSettings {
 enum class Met : std::uint8_t {
   fast_reads,
   stale_reads,
-  handed_reads,  // fast reads that an entry from another member has confirmed
+  handed_reads,         // fast reads that an entry from another member has confirmed
+  handed_reads_by_age,  // likewise, where members count for themselves
   shared_reads,
   group_only_answers,
   writes,
@@ -105,6 +108,7 @@ constexpr std::array<std::string_view, kMet> kMetNames{
     "fast reads",
     "stale reads",
     "reads confirmed by entries handed over",
+    "reads confirmed by entries of which the age was handed over",
     "shared reads",
     "answers through the group alone",
     "writes",

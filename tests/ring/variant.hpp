@@ -27,6 +27,7 @@ enum class Broken : std::uint8_t {
   wall_clock,             // leases are measured by a clock that operators set
   barrier_without_view,   // a barrier does not name the view that it is for
   view_after_word,        // a worker reads the partition's word first, and then the view
+  numbers_go_on,          // where members count for themselves, a taker counts on at its barrier
   hidden_pause,           // outside the assumptions: a pause that no clock shows
 };
 
@@ -102,6 +103,7 @@ inline constexpr std::array kVariants{
     Variant{"barrier-without-view", dht::Mutation::none, Broken::barrier_without_view,
             Oracle::view},
     Variant{"view-after-word", dht::Mutation::none, Broken::view_after_word, Oracle::view},
+    Variant{"numbers-go-on", dht::Mutation::none, Broken::numbers_go_on, Oracle::delay_once},
     Variant{"wall-clock", dht::Mutation::none, Broken::wall_clock, Oracle::owner},
     Variant{"hidden-pause", dht::Mutation::none, Broken::hidden_pause, Oracle::owner},
 };

@@ -149,7 +149,9 @@ void Worker::on_fast_answer(const OperationPointer& operation, OwnerWord claim, 
     if (!look->entry || look->entry->content != content) return ask_group(operation, claim, true);
     note_accepted(*check, look->at);
     world_.tally().add(Met::fast_reads);
-    if (look->entry->was_handed) world_.tally().add(Met::handed_reads);
+    if (look->entry->was_handed)
+      world_.tally().add(world_.settings().counts_itself ? Met::handed_reads_by_age
+                                                         : Met::handed_reads);
     if (content != world_.group().now(operation->at)) world_.tally().add(Met::stale_reads);
     world_.trace("  fast, register " + std::to_string(operation->at) + ", v" +
                  std::to_string(content) + (look->entry->was_handed ? ", handed" : ""));
@@ -175,6 +177,7 @@ void Worker::ask_group(const OperationPointer& operation, OwnerWord claim, bool 
   call->at = at;
   call->claim = claim;
   call->floor = host_.table().floor(at);
+  call->base = host_.table().base();
   call->askers.push_back(operation);
   if (may_share) joinable_[at] = call;
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
@@ -201,7 +204,7 @@ void Worker::on_group_answer(const CallPointer& call, Group::Answer answer) {
   const auto was_recorded = std::make_shared<bool>(false);
   if (world_.is_broken(Broken::update_before_check)) {
     steps.emplace_back([this, call, answer, was_recorded] {
-      *was_recorded = host_.table().update(call->at, answer.content, answer.number);
+      *was_recorded = host_.table().update(call->at, answer.content, answer.number, call->base);
     });
   }
   add_checks(steps, check);
@@ -232,12 +235,12 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
   note_change(check);
   world_.note_answer(call.at, answer.content, answer.number);
   table.note(answer.number);
-  const bool is_behind_write = table.floor(call.at) >= answer.number;
+  const bool is_behind_write = table.floor(call.at) >= table.number_of(answer.number);
   const bool is_kept =
       check.claim.stage() == Stage::taken || world_.is_broken(Broken::both_blacklisted);
   bool is_recorded = was_recorded_before;
   if (is_kept && !is_behind_write)
-    is_recorded = table.update(call.at, answer.content, answer.number) || is_recorded;
+    is_recorded = table.update(call.at, answer.content, answer.number, call.base) || is_recorded;
   world_.trace("  replicated, register " + std::to_string(call.at) + ", v" +
                std::to_string(answer.content) + ", number " + std::to_string(answer.number) +
                (is_recorded ? ", recorded" : ""));

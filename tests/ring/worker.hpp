@@ -46,6 +46,7 @@ class Worker {
     Register at = 0;
     dht::OwnerWord claim;
     OrderNumber floor = 0;
+    OrderNumber base = 0;                  // of numbers, when it was begun
     std::vector<OperationPointer> askers;  // the first began it
   };
   using CallPointer = std::shared_ptr<Call>;

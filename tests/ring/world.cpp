@@ -163,7 +163,7 @@ void World::send_ask(const Host& from, const dht::Holder& to, const dht::HandOve
 
 void World::start(Machine& machine, const std::string& name) {
   auto table = settings_.keeps_tables ? std::move(machine.kept_table) : nullptr;
-  if (!table) table = std::make_shared<Table>(layout());
+  if (!table) table = std::make_shared<Table>(layout(), settings_.counts_itself);
   const bool resumes = dht::is_mutated(dht::Mutation::resumes_lease) && machine.instance != 0;
   if (!resumes) machine.instance = ++last_instance_;
   trace("starts " + name);
@@ -388,7 +388,7 @@ void World::note_answer(Register at, Content content, OrderNumber number) {
 
 void World::check_handed(const Host& host, Register at, const Table::Entry& entry) {
   const Group::Answer& newest = newest_accepted_[at];
-  if (newest.number <= entry.number || newest.content == entry.content) return;
+  if (newest.number <= entry.order || newest.content == entry.content) return;
   fail(Oracle::hand_over, host.self().name + " was handed v" + std::to_string(entry.content) +
                               " of register " + std::to_string(at) + ", where v" +
                               std::to_string(newest.content) + " was accepted");

@@ -3,6 +3,7 @@
 // calls. The group is simulated (simulated_service.hpp), or a real one (pbft_service.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -56,7 +57,10 @@ class Service {
   void hang() { is_hanging_ = true; }
   // Nothing fails and nothing is slow any more: the rest of the run.
   virtual void calm_down();
-  replica_client::SigmaCounter& votes() { return votes_; }
+  // In a ring, each member counts its own.
+  replica_client::SigmaCounter& votes(std::size_t place) {
+    return votes_.at(settings_.has_ring ? place : 0);
+  }
   [[nodiscard]] Origins& origins() { return origins_; }
 
  protected:
@@ -78,7 +82,7 @@ class Service {
   Listener listener_;
   Origins origins_;
   FormCache forms_;
-  replica_client::SigmaCounter votes_;
+  std::array<replica_client::SigmaCounter, 2> votes_;
   bool is_hanging_ = false;
   bool is_calm_ = false;
 };

@@ -30,19 +30,21 @@ void SimulatedService::write_elsewhere(Key key, const std::string& value, Then t
   then(true);
 }
 
-std::uint64_t SimulatedService::submit(std::size_t, std::string_view wire,
+std::uint64_t SimulatedService::submit(std::size_t place, std::string_view wire,
                                        ReplicatedHandler& handler) {
   Call call;
+  call.place = place;
   call.wire = wire;
   call.handler = &handler;
   const PageRequest request = parse_page_request(wire);
   call.is_write = request.is_write;
   call.first_state = origins().states()[request.key].size() - 1;
-  call.asked = settings().has_votes ? votes().newest() : sigma_;
+  call.asked = settings().has_votes ? votes(place).newest() : sigma_;
   call.is_slow = settings().is_busy && random().chance(kSlowCallPercent);
   call.is_overload = settings().has_few_calls && !is_calm() && calls_.size() >= kFewCalls;
   overloads_ += call.is_overload ? 1 : 0;
-  if (settings().variant.world == BrokenWorld::votes_numbered_early) call.sigma = votes().next();
+  if (settings().variant.world == BrokenWorld::votes_numbered_early)
+    call.sigma = votes(place).next();
   calls_.emplace(++last_call_, std::move(call));
   return last_call_;
 }
@@ -178,7 +180,7 @@ void SimulatedService::answer(std::uint64_t number) {
   answer.sigma = call.sigma;
   if (is_numbered_late) answer.sigma = next_sigma();
   if (settings().has_votes && !is_numbered_early) {
-    answer.sigma = votes().next();
+    answer.sigma = votes(call.place).next();
     answer.asked = call.asked;
   }
   const bool is_strong = call.is_strong;

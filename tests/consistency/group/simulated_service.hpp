@@ -36,12 +36,13 @@ class SimulatedService final : public Service {
   // The agents count anew, and calls that are under way fail.
   void restart_group() override;
   [[nodiscard]] Sigma place_other() override {
-    return settings().has_votes ? votes().next() : next_sigma();
+    return settings().has_votes ? votes(0).next() : next_sigma();
   }
   void count(Tally& tally) const override { tally.add(Met::overloads, overloads_); }
 
  private:
   struct Call {
+    std::size_t place = 0;  // of the worker
     std::string wire;
     ReplicatedHandler* handler = nullptr;
     bool is_write = false;

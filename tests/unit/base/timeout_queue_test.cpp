@@ -52,6 +52,34 @@ TEST_CASE("One with a time of its own waits for it, and for those in front of it
   CHECK(queue.next() == kStart + seconds(7));
 }
 
+TEST_CASE("All that are armed expire at once, and those that are armed meanwhile stay") {
+  struct Again final : TimeoutEntry {
+    Again(TimeoutQueue& of, Entry& next) : queue(of), other(next) {}
+    void on_timeout() override {
+      ++count;
+      queue.arm(*this, kStart);
+      other.disarm();
+    }
+    TimeoutQueue& queue;
+    Entry& other;
+    int count = 0;
+  };
+  std::vector<int> expired;
+  TimeoutQueue queue(seconds(10));
+  queue.expire_all();
+  Entry one(expired, 1), two(expired, 2), three(expired, 3);
+  Again again(queue, two);
+  queue.arm(one, kStart);
+  queue.arm(again, kStart);
+  queue.arm(two, kStart);
+  queue.arm(three, kStart);
+  queue.expire_all();
+  CHECK(expired == std::vector<int>{1, 3});
+  CHECK(again.count == 1);
+  CHECK(again.armed());
+  CHECK(queue.next() == kStart + seconds(10));
+}
+
 TEST_CASE("An entry can be made to expire before its time, and all can be looked at") {
   std::vector<int> expired;
   TimeoutQueue queue(seconds(10));

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "dht/core/hand_over.hpp"
+#include "dht/core/handed_numbers.hpp"
 #include "dht/core/lease.hpp"
 
 using namespace prophecy;
@@ -274,6 +275,8 @@ class Store final : public HistoryStore {
  public:
   std::vector<std::string> log;
   bool is_prepared = true;
+  std::optional<OrderNumber> newest;  // where members count for themselves
+  [[nodiscard]] std::optional<OrderNumber> own_newest() const override { return newest; }
   [[nodiscard]] bool prepare(Partition /*partition*/) override { return is_prepared; }
   std::uint64_t read_floors(Partition, std::uint64_t, std::vector<HandedFloor>& page) override {
     page.push_back({3, 30});
@@ -385,6 +388,70 @@ TEST_CASE("entries that the store looks for are given later, floors at once") {
   CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::later);
   store.is_prepared = true;
   CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::page);
+}
+
+TEST_CASE("where members count for themselves, they hand over how old numbers are") {
+  Site member;
+  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
+  member.ownership.on_cleared(member.take(Kind::clear).ticket);
+  member.ownership.progress(at(milliseconds(1)), {});
+  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
+  (void)member.take(Kind::taken);
+  member.ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
+  member.ownership.on_quiesced(member.take(Kind::quiesce).ticket);
+  Store store;
+  store.newest = GENERATE(50, 30);
+  Giver giver(member.ownership, store);
+  HandOverAsk ask{.view = 2, .gained = 2, .partition = member.in_stage(Stage::elsewhere).at(0)};
+  const auto floors = giver.on_ask(ask, "a")->floors;
+  REQUIRE(floors.size() == 1);
+  CHECK(floors[0].floor == kHandedNewest - (*store.newest - 30));
+  ask.phase = HandOverPhase::entries;
+  store.newest = 60;  // it has counted on
+  const auto entries = giver.on_ask(ask, "a")->entries;
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].number == kHandedNewest - 20);
+}
+
+TEST_CASE("the taker counts ages back from its barrier, and leaves out what is too old") {
+  CHECK(handed_number(0, 50) == 0);
+  CHECK(taken_number(handed_number(50, 50), 1000) == 1000);
+  CHECK(taken_number(handed_number(20, 50), 1000) == 970);
+  CHECK(taken_number(handed_number(20, 50), 30) == 0);
+  CHECK(handed_number(1, kHandedNewest + 1) == 0);
+
+  Site member;
+  member.ownership.adopt(second_view(), at(milliseconds(0)));
+  member.ownership.on_cleared(member.take(Kind::clear).ticket);
+  Sightings sightings;
+  sightings["a"].record = {10, 2, 0};
+  member.ownership.progress(at(milliseconds(1)), sightings);
+  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1000);
+  const OwnershipAction taken = member.take(Kind::taken);
+  Store store;
+  store.newest = 7;
+  Taker taker(member.ownership, store, milliseconds(100));
+  taker.on_taken({taken.partitions[0]}, taken.barrier, at(milliseconds(2)));
+  const auto ask = taker.take_send()->ask;
+  HandOverPage page{.status = HandOverPage::Status::page,
+                    .partition = ask.partition,
+                    .token = ask.token,
+                    .phase = ask.phase};
+  SECTION("a floor, and then entries") {
+    page.floors = {{3, kHandedNewest - 1}, {4, kHandedNewest - 2000}};
+    taker.on_page(page, at(milliseconds(3)));
+    page.phase = taker.take_send()->ask.phase;
+    page.floors.clear();
+    page.entries = {{.number = kHandedNewest}, {.number = kHandedNewest - 1000}};
+    taker.on_page(page, at(milliseconds(3)));
+    CHECK(store.log == std::vector<std::string>{"floor 999", "entry 1000"});
+  }
+  SECTION("nothing from the future") {
+    page.floors = {{3, kHandedNewest + 1}};
+    taker.on_page(page, at(milliseconds(3)));
+    CHECK(store.log.empty());
+    CHECK(taker.under_way() == 0);
+  }
 }
 
 TEST_CASE("no number of a word comes again, though another process has left words") {

@@ -137,15 +137,33 @@ struct LoneMember {
   // The site carries out whatever the node asks for.
   void run() {
     for (int i = 0; i < 20; ++i) {
-      while (auto action = next()) {
-        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
-          node->on_turns(turns->ticket, now);
-        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
-          node->on_cleared(clear->ticket, now);
-        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
-          node->on_barrier(barrier->ticket, 5, now);
-      }
+      while (auto action = next())
+        carry_out(*action);
     }
+  }
+  // Likewise, and no time passes.
+  void run_at_once() {
+    while (auto action = node->take_action(now)) {
+      if (const auto* const adopted = std::get_if<SettingsAdopted>(&*action))
+        node->on_settings_carried_out(adopted->settings.number, now);
+      if (const auto* const call = std::get_if<CoordinationCall>(&*action))
+        node->on_result(answer(*call), now);
+      carry_out(*action);
+    }
+  }
+  void carry_out(const RingNodeAction& action) {
+    if (const auto* const turns = std::get_if<AwaitTurns>(&action))
+      node->on_turns(turns->ticket, now);
+    if (const auto* const clear = std::get_if<ClearPartitions>(&action))
+      node->on_cleared(clear->ticket, now);
+    if (const auto* const barrier = std::get_if<OrderBarrier>(&action))
+      node->on_barrier(barrier->ticket, 5, now);
+  }
+  [[nodiscard]] std::size_t count(Stage stage) const {
+    std::size_t count = 0;
+    for (Partition partition = 0; partition < kPartsOfRing; ++partition)
+      count += permissions.owner(partition).stage() == stage ? 1 : 0;
+    return count;
   }
 
   BootTime now{seconds(100)};
@@ -208,12 +226,7 @@ TEST_CASE("a member that drains is in the view without a weight, and comes back"
   LoneMember site;
   site.announce_other();
   site.node->on_session(SessionEvent::connected, site.now);
-  const auto taken = [&] {
-    std::size_t count = 0;
-    for (Partition partition = 0; partition < kPartsOfRing; ++partition)
-      count += site.permissions.owner(partition).stage() == Stage::taken ? 1 : 0;
-    return count;
-  };
+  const auto taken = [&] { return site.count(Stage::taken); };
   site.run();
   REQUIRE(taken() > 0);
   CHECK_FALSE(site.node->ring().is_drained());
@@ -230,6 +243,44 @@ TEST_CASE("a member that drains is in the view without a weight, and comes back"
   CHECK_FALSE(site.node->ring().is_drained());
   CHECK(find_member(*site.node->ring().view(), "a")->holder.weight == 100);
   CHECK(taken() > 0);
+}
+
+TEST_CASE("a taker watches the lease of a former holder until that confirms the view") {
+  LoneMember site;
+  site.announce_other();
+  View view;
+  view.number = 1;
+  view.parameters = {.cluster = "c", .digest = "d", .secret = "s", .profile = "p"};
+  view.members = {{{"b", 8, 100}, {}}};
+  site.put("/prophecy/view", encode(view));
+  const std::string lease = "/prophecy/leases/b";
+  site.put(lease, encode(LeaseRecord{.instance = 8, .view = 1, .settled = 1}));
+  bool is_watched = false;
+  site.fails = [&](const CoordinationCall& call) {
+    if (call.kind == CoordinationCall::Kind::read && call.path == lease) is_watched = call.watches;
+    return false;
+  };
+  site.node->on_session(SessionEvent::connected, site.now);
+  site.run_at_once();
+  REQUIRE(site.node->ring().ownership().adopted() == 2);
+  CHECK(site.count(Stage::waiting) > 0);
+  CHECK(site.count(Stage::taken) == 0);
+  CHECK(is_watched);
+  // b goes on by the former view, and then adopts the newer one.
+  for (const ViewNumber confirmed : {ViewNumber{1}, ViewNumber{2}}) {
+    const std::string text =
+        encode(LeaseRecord{.instance = 8, .view = confirmed, .settled = confirmed});
+    site.nodes[lease] = {{text.begin(), text.end()}, site.nodes[lease].version + 1};
+    REQUIRE(is_watched);
+    site.node->on_session(SessionEvent::changed, site.now);
+    site.run_at_once();
+    CHECK((site.count(Stage::taken) > 0) == (confirmed == 2));
+  }
+  CHECK(site.count(Stage::waiting) == 0);
+  site.now += Parameters{}.lease / 4;
+  site.node->on_tick(site.now);
+  site.run_at_once();
+  CHECK_FALSE(is_watched);
 }
 
 TEST_CASE("a service that is too busy is asked once in a round for another's last renewal") {

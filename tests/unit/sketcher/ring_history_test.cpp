@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "dht/core/hand_over.hpp"
+#include "dht/core/handed_numbers.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -34,7 +35,7 @@ struct HistoryMember {
                                     groups)) {
     table.set_floor_seed(5);
     table.attach(1);
-    history.emplace(table, groups == 1);
+    history.emplace(table, groups, nullptr);
   }
   void scan() {
     while (!history->is_idle())
@@ -169,19 +170,135 @@ TEST_CASE("ring history: a floor that no table has is left out") {
   CHECK(floors.share_raised() > 0);
 }
 
-TEST_CASE("ring history: with several groups nothing is handed over") {
-  HistoryMember giver(std::size_t{1} << 20, 2), taker(std::size_t{1} << 20, 2);
-  (void)giver.table.update(key_of(kGiven, 1), numbered(1), 5);
+TEST_CASE("ring history: with several groups, a floor of one holds for all") {
+  HistoryMember giver(std::size_t{1} << 22, 2), taker(std::size_t{1} << 22, 2);
   giver.table.floors(0).raise(kGiven, 9);
-  std::vector<dht::HandedFloor> floors;
-  std::vector<dht::HandedEntry> entries;
-  CHECK(giver.history->prepare(kGiven));
-  CHECK(giver.history->read_floors(kGiven, 0, floors) == 0);
-  CHECK(giver.history->read_entries(kGiven, 0, entries) == 0);
-  CHECK((floors.empty() && entries.empty()));
-  dht::HandedEntry entry{.answer = numbered(1), .number = 5};
-  entry.tag[0] = kGiven;
-  CHECK(taker.history->insert(kGiven, entry, kBarrier) == HistoryStore::Inserted::known_newer);
+  giver.table.floors(1).raise(kGiven, 8);
+  giver.table.floors(1).raise(kGiven + kPartitions, 7);
+  taker.take_from(giver, kGiven);
+  for (const std::uint32_t group : {0U, 1U}) {
+    CHECK(taker.table.floors(group).at(kGiven) == 9);
+    CHECK(taker.table.floors(group).at(kGiven + kPartitions) == 7);
+  }
+}
+
+// A member that counts for itself: its groups have an order, or votes.
+struct CountingMember {
+  explicit CountingMember(std::vector<GroupKind> kinds)
+      : table(*HistoryTable::create(std::size_t{1} << 22, 1, BlockStore::kBytesMin,
+                                    HistoryTable::kLimitedShare,
+                                    static_cast<std::uint32_t>(kinds.size()))),
+        shared(*SharedState::map(
+            {.workers = 1, .groups = static_cast<std::uint32_t>(kinds.size()), .routes = 1},
+            table.companion())) {
+    table.set_floor_seed(5);
+    table.attach(1);
+    settings.groups.resize(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      settings.groups[i].kind = kinds[i];
+    own.emplace(settings, shared);
+    history.emplace(table, static_cast<std::uint32_t>(kinds.size()), &*own);
+  }
+  [[nodiscard]] GroupNumbers& numbers(std::uint32_t group) const {
+    return *shared.group(group).numbers;
+  }
+  // An answer of that group, in whose own order it is the `sigma`th.
+  UpdateOutcome answer(std::uint32_t group, std::uint64_t key, std::uint64_t content, Sigma sigma) {
+    SigmaOrder& order = numbers(group).order;
+    const bool is_ordered = settings.groups[group].kind == GroupKind::pbft;
+    const Sigma number =
+        is_ordered ? order.place(order.submit(), sigma).sigma : numbers(group).votes.next();
+    return table.update(key_of(kGiven, key), numbered(content), number);
+  }
+  void write(std::uint32_t group, WriteFloors::Slot slot) {
+    const bool is_ordered = settings.groups[group].kind == GroupKind::pbft;
+    table.floors(group).raise_unordered(slot, [&] {
+      return is_ordered ? numbers(group).order.newest() : numbers(group).votes.next();
+    });
+  }
+  [[nodiscard]] std::optional<Sketch> counted(std::uint32_t group, std::uint64_t key,
+                                              WriteFloors::Slot slot) {
+    const auto entry = table.floors(group).admit(table.lookup(key_of(kGiven, key)), slot);
+    return entry ? std::optional(entry->answer) : std::nullopt;
+  }
+  // As Giver and Taker do.
+  void take_from(CountingMember& giver, Sigma barrier) {
+    std::vector<dht::HandedFloor> floors;
+    REQUIRE(giver.history->read_floors(kGiven, 0, floors) == 0);
+    for (dht::HandedFloor floor : floors) {
+      floor.floor = over(giver, floor.floor, barrier);
+      if (floor.floor != 0) history->raise_floor(kGiven, floor);
+    }
+    (void)giver.history->prepare(kGiven);
+    while (!giver.history->is_idle())
+      giver.history->step(100);
+    std::vector<dht::HandedEntry> entries;
+    REQUIRE(giver.history->read_entries(kGiven, 0, entries) == 0);
+    for (dht::HandedEntry entry : entries) {
+      entry.number = over(giver, entry.number, barrier);
+      if (entry.number != 0) (void)history->insert(kGiven, entry, barrier);
+    }
+  }
+  static Sigma over(const CountingMember& giver, Sigma number, Sigma barrier) {
+    return dht::taken_number(dht::handed_number(number, *giver.history->own_newest()), barrier);
+  }
+
+  HistoryTable table;
+  SharedState shared;
+  Settings settings;
+  std::optional<OwnNumbers> own;
+  std::optional<RingHistory> history;
+};
+
+TEST_CASE("ring history: members that count for themselves hand over what counts") {
+  const GroupKind kind = GENERATE(GroupKind::pbft, GroupKind::vote);
+  CountingMember giver({kind, GroupKind::vote}), taker({kind, GroupKind::vote});
+  constexpr WriteFloors::Slot kWritten = kGiven, kOther = kGiven + kPartitions;
+  // The groups are far apart, and the taker has come further than the giver, or not as far.
+  const Sigma ahead = GENERATE(0, 1'000'000);
+  taker.numbers(0).order.begin_beyond(ahead);
+  REQUIRE(taker.numbers(1).votes.skip_to(ahead + 1, 0));
+  taker.write(0, kOther);  // in an earlier ownership
+  (void)giver.answer(0, 1, 11, 70'000);
+  (void)giver.answer(0, 2, 12, 70'001);
+  (void)giver.answer(1, 3, 13, 0);
+  giver.write(0, kWritten);
+  (void)giver.answer(0, 4, 14, 80'000);
+  REQUIRE_FALSE(giver.counted(0, 1, kWritten).has_value());
+
+  const Sigma before = taker.own->newest();
+  const Sigma barrier = taker.own->begin_anew();
+  REQUIRE(barrier > before);
+  // What is asked for since is newer than all that comes.
+  REQUIRE(taker.answer(0, 2, 22, 90'000) == UpdateOutcome::inserted);
+  taker.take_from(giver, barrier);
+  CHECK_FALSE(taker.counted(0, 1, kWritten).has_value());
+  CHECK(taker.counted(0, 1, kOther) == numbered(11));
+  CHECK(taker.counted(0, 2, kOther) == numbered(22));
+  CHECK(taker.counted(1, 3, kOther) == numbered(13));
+  CHECK(taker.counted(0, 4, kWritten) == numbered(14));
+  // And it takes the place of what came.
+  CHECK(taker.answer(0, 4, 24, 90'001) == UpdateOutcome::replaced);
+  CHECK(taker.answer(1, 3, 23, 0) == UpdateOutcome::replaced);
+  taker.write(1, kOther);
+  CHECK_FALSE(taker.counted(1, 3, kOther).has_value());
+}
+
+TEST_CASE("ring history: an answer that a barrier has overtaken is not known to be newer") {
+  CountingMember member({GroupKind::pbft, GroupKind::pbft});
+  SigmaOrder& order = member.numbers(1).order;
+  const SigmaOrder::Submitted submitted = order.submit();
+  const Sigma barrier = member.own->begin_anew();
+  CHECK(order.place(submitted, 5).doubtful);
+  const auto placed = order.place(order.submit(), 6);
+  CHECK_FALSE(placed.doubtful);
+  CHECK(placed.sigma > barrier);
+}
+
+TEST_CASE("ring history: numbers that are used up begin no more") {
+  CountingMember member({GroupKind::vote});
+  REQUIRE(member.numbers(0).votes.skip_to(kSigmaMax / 2, 0));
+  CHECK(member.own->begin_anew() == 0);
 }
 
 TEST_CASE("ring history: what is cleared is reported, what is given is erased in the background") {
