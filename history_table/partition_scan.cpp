@@ -20,7 +20,7 @@ void PartitionScan::erase(const Set& partitions, std::uint64_t ticket) {
   // Before the first bucket is visited.
   if (erasures_.empty()) table_.hold_still(true);
   erasures_.push_back({partitions, ticket, visits_ + table_.bucket_count()});
-  note_erasures();
+  erased_ |= partitions;
 }
 
 std::optional<std::uint64_t> PartitionScan::take_erased() {

@@ -111,7 +111,7 @@ class Giver {
 
 class Taker {
  public:
-  static constexpr std::size_t kAtOnce = 128;  // partitions: the giver finds them in one round
+  static constexpr std::size_t kAtOnce = 512;  // partitions: the giver finds them in one round
   static constexpr int kTriesMax = 8;          // of one page
   static constexpr int kLatersMax = 64;        // in a row
   // After the first answer of `later`; then twice as long, and so on.

@@ -69,7 +69,9 @@ class Ownership {
   [[nodiscard]] ViewNumber adopted() const { return fence_ ? fence_->view() : 0; }
   // All our partitions of that view are taken, so no other member holds any of them.
   [[nodiscard]] bool is_settled() const { return adopted() != 0 && untaken_ == 0; }
-  // How many of our partitions wait for what, for people.
+  // Our partitions that are not taken.
+  [[nodiscard]] std::size_t untaken() const { return untaken_; }
+  // How many of them wait for what, for people.
   struct Waits {
     std::size_t clearing = 0;  // what an earlier ownership has left is erased
     std::size_t fence = 0;     // former holders may not have stopped

@@ -114,7 +114,8 @@ void HandOverLink::send(ByteView frame) {
   // A peer that never takes quite everything does not make us keep all that it has taken.
   if (output_begin_ > kUnsentMax) output_.erase(0, std::exchange(output_begin_, 0));
   output_.append(reinterpret_cast<const char*>(frame.data()), frame.size());
-  flush();
+  if (unsent() >= kSentAtOnce) return flush();
+  readiness_.call_again(*this);
 }
 
 void HandOverLink::flush() {

@@ -45,6 +45,8 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
     ~Owner() = default;
   };
   static constexpr std::size_t kUnsentMax = 256 << 10;
+  // So much is sent at once; what is less leaves at the end of the turn, together.
+  static constexpr std::size_t kSentAtOnce = 16 << 10;
 
   // All outlive it. One that a peer has made: `channel` is the server's side, made from socket().
   HandOverLink(transport::ReadinessLoop& readiness, TimeoutQueue& handshakes, Owner& owner,

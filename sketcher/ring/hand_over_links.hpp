@@ -66,7 +66,8 @@ class HandOverLinks final : private HandOverLink::Owner {
   // Of those that are accepted: under way (all members may come at once), and open.
   static constexpr std::size_t kHandshakesMax = dht::kMembersMax;
   static constexpr std::size_t kMemberLinksMax = 2 * dht::kMembersMax;
-  static constexpr std::size_t kWaitingMax = 64;  // asks, of a link that is not open yet
+  static constexpr std::size_t kWaitingMax =
+      2 * dht::Taker::kAtOnce;  // asks, of a link that is not open yet
 
   struct Outgoing {
     std::unique_ptr<HandOverLink> link;

@@ -67,14 +67,25 @@ void RingHistory::clear(const std::vector<Partition>& partitions, std::uint64_t 
   PartitionScan::Set set;
   for (const Partition partition : partitions) {
     set.set(partition);
+    given_.reset(partition);
     scan_.drop_list(partition);
   }
   scan_.erase(set, ticket);
 }
 
+void RingHistory::step(std::uint64_t buckets) {
+  if (given_.any() && !is_erasing_given_) {
+    scan_.erase(given_, kNoTicket);
+    given_.reset();
+    is_erasing_given_ = true;
+  }
+  scan_.step(buckets);
+}
+
 std::optional<std::uint64_t> RingHistory::take_cleared() {
   while (const auto ticket = scan_.take_erased()) {
     if (*ticket != kNoTicket) return ticket;
+    is_erasing_given_ = false;
   }
   return std::nullopt;
 }
@@ -153,10 +164,8 @@ dht::HistoryStore::Inserted RingHistory::insert(Partition partition, const dht::
 }
 
 void RingHistory::erase(Partition partition) {
-  PartitionScan::Set set;
-  set.set(partition);
   scan_.drop_list(partition);
-  scan_.erase(set, kNoTicket);
+  given_.set(partition);
 }
 
 }  // namespace prophecy::sketcher

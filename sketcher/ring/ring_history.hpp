@@ -31,8 +31,8 @@ class RingHistory final : public dht::HistoryStore {
   [[nodiscard]] std::optional<std::uint64_t> take_cleared();
 
   // Looks for entries that are to be read or erased, in so many buckets.
-  void step(std::uint64_t buckets) { scan_.step(buckets); }
-  [[nodiscard]] bool is_idle() const { return scan_.is_idle(); }
+  void step(std::uint64_t buckets);
+  [[nodiscard]] bool is_idle() const { return scan_.is_idle() && given_.none(); }
 
   // ---- dht::HistoryStore
 
@@ -60,6 +60,9 @@ class RingHistory final : public dht::HistoryStore {
   const OwnNumbers* own_;
   std::vector<WriteFloors> floors_;  // by group
   PartitionScan scan_;
+  // Have been handed over, and are erased together, once no others are being.
+  PartitionScan::Set given_;
+  bool is_erasing_given_ = false;
 };
 
 }  // namespace prophecy::sketcher

@@ -337,7 +337,6 @@ void RingService::count() {
   lease_end_ = lease_end;
   const dht::Ring& ring = node_.ring();
   drain_watch_.note(ring.is_drained(), now());
-  const auto waits = ring.ownership().waits();
   ring_.counters.view.set(ring.ownership().adopted());
   ring_.counters.connected.set(ring.is_connected() ? 1 : 0);
   const dht::SettingsShare& settings = node_.settings();
@@ -345,7 +344,7 @@ void RingService::count() {
   ring_.counters.settings_conflicts.add(settings.conflicts() - settings_conflicts_);
   settings_conflicts_ = settings.conflicts();
   ring_.counters.settings_undecided.set(settings.problem().empty() ? 0 : 1);
-  ring_.counters.waiting.set(waits.clearing + waits.fence + waits.barrier);
+  ring_.counters.waiting.set(ring.ownership().untaken());
 }
 
 void RingService::arm() {
@@ -355,10 +354,9 @@ void RingService::arm() {
   if ((!turns_.empty() || barrier_) && !look_due_) look_due_ = now_is + kLook;
   if (look_due_) next = std::min(next, *look_due_);
   if (!history_.is_idle()) next = now_is;
-  if (next == BootTime::max()) {
-    timer_.cancel();
-    return;
-  }
+  // (It may come too early: then nothing is due.)
+  if (armed_for_ <= next) return;
+  armed_for_ = next;
   timer_.expires_after(std::max(next - now_is, Span::zero()));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) on_timer();
@@ -366,6 +364,7 @@ void RingService::arm() {
 }
 
 void RingService::on_timer() {
+  armed_for_ = BootTime::max();
   look_due_.reset();
   look_at_turns();
   look_at_barrier();

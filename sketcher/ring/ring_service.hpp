@@ -121,6 +121,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::unique_ptr<zookeeper::CoordinationClient> client_;
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
+  dht::BootTime armed_for_ = dht::BootTime::max();
   std::optional<dht::BootTime> look_due_;  // at the turns and the barrier
   std::vector<Turn> turns_;
   std::vector<std::uint64_t> barrier_tickets_;  // that wait for the next one
