@@ -74,7 +74,8 @@ Lease::Outcome Lease::on_result(const CoordinationResult& result, BootTime now) 
   }
   // Whether it was carried out is seen in the node, which is read before the next attempt.
   is_known_ = false;
-  due_ = now + length_ / kRetries;
+  // A change that came meanwhile is written at once, as any.
+  due_ = target() == sent.record ? now + length_ / kRetries : BootTime::min();
   const bool has_conflict = result.status == CoordinationStatus::wrong_version ||
                             result.status == CoordinationStatus::absent;
   outcome.is_view_old = has_conflict && sent.checks_view && result.failed_step == 0;
