@@ -90,6 +90,7 @@ TEST_CASE("What is prepared is executed once, and its reply says that it is tent
   Ahead backup;
   CHECK(backup.replica.status().last_ordered == 0);
   backup.executed(backup.execution, "result");
+  CHECK(backup.replica.status().last_executed == 0);  // it is not ordered yet
   REQUIRE(backup.answer_sent());
   CHECK(backup.answer_sent()->tentative);
   CHECK(backup.answer_sent()->sigma == 1 << 16);
