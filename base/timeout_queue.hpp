@@ -105,8 +105,8 @@ class TimeoutQueue {
       head_.next_->expire();
   }
 
-  // Likewise of every entry that is armed now, however long it has yet to wait. Those that are
-  // armed meanwhile stay.
+  // Expires every entry that is armed now, however long it has yet to wait. Those that are armed
+  // meanwhile stay.
   void expire_all() {
     if (head_.next_ == &head_) return;
     Head due;

@@ -16,7 +16,7 @@
 
 namespace prophecy::dht {
 
-// Of age 0.
+// What stands for the age 0.
 constexpr OrderNumber kHandedNewest = OrderNumber{1} << 61;
 
 // `newest` is read after `number`. 0: it is too old for any use, or none.

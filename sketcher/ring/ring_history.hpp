@@ -51,16 +51,16 @@ class RingHistory final : public dht::HistoryStore {
  private:
   static constexpr std::uint64_t kNoTicket = 0;
 
-  // Of any group.
+  // The newest write in any group there.
   [[nodiscard]] Sigma written_at(WriteFloors::Slot slot) const;
-  // Of each group; there are as many.
+  // Each group has so many floors.
   [[nodiscard]] std::uint64_t words() const { return floors_.front().words().size(); }
 
   HistoryTable& table_;
   const OwnNumbers* own_;
   std::vector<WriteFloors> floors_;  // by group
   PartitionScan scan_;
-  // Have been handed over, and are erased together, once no others are being.
+  // These partitions have been handed over, and are erased together, once no others are being.
   PartitionScan::Set given_;
   bool is_erasing_given_ = false;
 };

@@ -41,6 +41,8 @@ View second_view() {
   return view_of(2, {kOther, kSelf}, {{1, {kOther}}});
 }
 
+using Kind = OwnershipAction::Kind;
+
 struct Site {
   std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kParts + Permissions::kExtraWords);
   Permissions permissions{words};
@@ -61,9 +63,20 @@ struct Site {
     REQUIRE(action->kind == kind);
     return *action;
   }
+  // All partitions, in view 1.
+  void take_all() {
+    ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
+    ownership.on_cleared(take(Kind::clear).ticket);
+    ownership.progress(at(milliseconds(1)), {});
+    ownership.on_barrier(take(Kind::barrier).ticket, 1);
+    (void)take(Kind::taken);
+  }
+  // Some of them go to another member, in view 2.
+  void give_some() {
+    ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
+    ownership.on_quiesced(take(Kind::quiesce).ticket);
+  }
 };
-
-using Kind = OwnershipAction::Kind;
 
 }  // namespace
 
@@ -192,11 +205,7 @@ TEST_CASE("or for a whole lease since its last renewal") {
 
 TEST_CASE("what a skipped view gave to another is not retained") {
   Site member;
-  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
-  member.ownership.on_cleared(member.take(Kind::clear).ticket);
-  member.ownership.progress(at(milliseconds(1)), {});
-  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
-  (void)member.take(Kind::taken);
+  member.take_all();
   REQUIRE(member.in_stage(Stage::taken).size() == kParts);
   const OwnerWord before = member.permissions.owner(0);
   SECTION("retained across a view that gave all to us") {
@@ -340,11 +349,7 @@ TEST_CASE("floors come before entries, and what lies beyond the barrier is left 
 
 TEST_CASE("a giver gives once it has let go and its workers have passed a turn") {
   Site member;
-  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
-  member.ownership.on_cleared(member.take(Kind::clear).ticket);
-  member.ownership.progress(at(milliseconds(1)), {});
-  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
-  (void)member.take(Kind::taken);
+  member.take_all();
   Store store;
   Giver giver(member.ownership, store);
   HandOverAsk ask{.view = 2, .gained = 2};
@@ -372,13 +377,8 @@ TEST_CASE("a giver gives once it has let go and its workers have passed a turn")
 
 TEST_CASE("entries that the store looks for are given later, floors at once") {
   Site member;
-  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
-  member.ownership.on_cleared(member.take(Kind::clear).ticket);
-  member.ownership.progress(at(milliseconds(1)), {});
-  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
-  (void)member.take(Kind::taken);
-  member.ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
-  member.ownership.on_quiesced(member.take(Kind::quiesce).ticket);
+  member.take_all();
+  member.give_some();
   Store store;
   store.is_prepared = false;
   Giver giver(member.ownership, store);
@@ -392,13 +392,8 @@ TEST_CASE("entries that the store looks for are given later, floors at once") {
 
 TEST_CASE("where members count for themselves, they hand over how old numbers are") {
   Site member;
-  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
-  member.ownership.on_cleared(member.take(Kind::clear).ticket);
-  member.ownership.progress(at(milliseconds(1)), {});
-  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
-  (void)member.take(Kind::taken);
-  member.ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
-  member.ownership.on_quiesced(member.take(Kind::quiesce).ticket);
+  member.take_all();
+  member.give_some();
   Store store;
   store.newest = GENERATE(50, 30);
   Giver giver(member.ownership, store);

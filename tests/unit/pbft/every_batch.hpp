@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pbft/group.hpp"
+#include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft::test {
 
@@ -17,6 +18,21 @@ inline Frame sent_by(const Subject& subject, MessageType type) {
     if (peek_header(*outgoing.frame)->type == type) return outgoing.frame;
   }
   return nullptr;
+}
+
+// The checkpoint message that it has just sent.
+inline CheckpointMessage own_claim(const Subject& subject) {
+  const Frame frame = sent_by(subject, MessageType::checkpoint);
+  REQUIRE(frame != nullptr);
+  return *decode_checkpoint(*frame);
+}
+
+// Replica 1 executes one batch, and says so.
+inline CheckpointMessage execute_one(Subject& backup, const Frame& frame = request(1)) {
+  backup.order(1, {frame});
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "result");
+  return own_claim(backup);
 }
 
 }  // namespace prophecy::pbft::test

@@ -3,20 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/every_batch.hpp"
-#include "pbft/wire/view_change.hpp"
+#include "pbft/views/view_frames.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
-
-// What replica 1 says of the checkpoint behind the one batch that it executes.
-CheckpointMessage claim_of_one(Subject& replica) {
-  replica.order(1, {request(1)});
-  REQUIRE(replica.actions.executions.size() == 1);
-  replica.executed(replica.actions.executions[0].id, "result");
-  const Frame frame = sent_by(replica, MessageType::checkpoint);
-  REQUIRE(frame != nullptr);
-  return *decode_checkpoint(*frame);
-}
 
 void feed_claims(Subject& replica, std::initializer_list<NodeId> peers,
                  const CheckpointMessage& claim, const Digest& service) {
@@ -51,7 +41,7 @@ std::size_t shown(Subject& replica, std::uint64_t counter) {
 TEST_CASE("Claims of other states are waited for for 300 ms") {
   Subject backup(1, every_batch());
   backup.tick(milliseconds(0));
-  const CheckpointMessage claim = claim_of_one(backup);
+  const CheckpointMessage claim = execute_one(backup);
   MemoryPartStore theirs;
   feed_claims(backup, {0, 2}, claim, service_state(theirs, "the group's state"));
   CHECK(until_it_fetches(backup) == milliseconds(300));
@@ -59,7 +49,7 @@ TEST_CASE("Claims of other states are waited for for 300 ms") {
 
 TEST_CASE("A replica that lags asks for a state after ten intervals of its Status") {
   Subject ahead(1, every_batch());
-  const CheckpointMessage claim = claim_of_one(ahead);
+  const CheckpointMessage claim = execute_one(ahead);
   Subject backup(1, every_batch());
   backup.tick(milliseconds(0));
   feed_claims(backup, {0, 2, 3}, claim, claim.service);
@@ -69,13 +59,7 @@ TEST_CASE("A replica that lags asks for a state after ten intervals of its Statu
 
 TEST_CASE("A peer in an older view is shown what began this one every 200 ms") {
   Subject backup(2);
-  ViewChangeMessage wish;
-  wish.view = 1;
-  std::vector<Frame> wishes;
-  for (const NodeId peer : {0U, 1U, 3U})
-    wishes.push_back(encode_view_change(wish, ring(peer)));
-  backup.feed(
-      encode_new_view(1, std::vector<ByteView>{*wishes[0], *wishes[1], *wishes[2]}, ring(1)));
+  backup.feed(new_view(1, 1, {view_change(0, 1), view_change(1, 1), view_change(3, 1)}));
   REQUIRE(backup.replica.status().view == 1);
   REQUIRE(backup.replica.state() == ReplicaState::normal);
   backup.now += seconds(1);

@@ -13,12 +13,7 @@ namespace {
 // What replica 1 says of the checkpoint behind the one batch that it has executed.
 CheckpointMessage claim_behind(const Frame& request) {
   Subject replica(1, every_batch());
-  replica.order(1, {request});
-  REQUIRE(replica.actions.executions.size() == 1);
-  replica.executed(replica.actions.executions[0].id, "result");
-  const Frame frame = sent_by(replica, MessageType::checkpoint);
-  REQUIRE(frame != nullptr);
-  return *decode_checkpoint(*frame);
+  return execute_one(replica, request);
 }
 
 // All others have signed it.

@@ -14,20 +14,6 @@
 namespace prophecy::pbft::test {
 namespace {
 
-CheckpointMessage own_claim(const Subject& subject) {
-  const Frame frame = sent_by(subject, MessageType::checkpoint);
-  REQUIRE(frame != nullptr);
-  return *decode_checkpoint(*frame);
-}
-
-// Backup 1 has executed one batch, and said so.
-CheckpointMessage execute_one(Subject& backup) {
-  backup.order(1, {request(1)});
-  REQUIRE(backup.actions.executions.size() == 1);
-  backup.executed(backup.actions.executions[0].id, "result");
-  return own_claim(backup);
-}
-
 // As the others say when they have the same, but for the service's state.
 Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& service) {
   return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/every_batch.hpp"
-#include "pbft/wire/view_change.hpp"
+#include "pbft/views/view_frames.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -296,14 +296,11 @@ TEST_CASE("What was ordered has settled in a later view once it is agreed on the
     return decode_status(*status, kReplicas)->settled;
   };
   CHECK(told() == 1);
-  ViewChangeMessage wish;
-  wish.view = 2;
-  wish.prepared = wish.pre_prepared = {{1, 0, proposal.batch}};
-  std::vector<Frame> wishes;
+  const std::vector<BatchRecord> known{{1, 0, proposal.batch}};
+  std::vector<Frame> view_changes;
   for (const NodeId peer : {0U, 2U, 3U})
-    wishes.push_back(encode_view_change(wish, ring(peer)));
-  backup.feed(
-      encode_new_view(2, std::vector<ByteView>{*wishes[0], *wishes[1], *wishes[2]}, ring(2)));
+    view_changes.push_back(view_change(peer, 2, known, known));
+  backup.feed(new_view(2, 2, view_changes));
   REQUIRE(backup.replica.status().view == 2);
   REQUIRE(backup.replica.state() == ReplicaState::normal);
   REQUIRE(backup.replica.status().last_ordered == 1);

@@ -3,29 +3,13 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/every_batch.hpp"
-#include "pbft/wire/view_change.hpp"
+#include "pbft/views/view_frames.hpp"
 #include "pbft/wrongly_signed.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
 
 constexpr Duration kShortPatience = milliseconds(500);
-
-Frame view_change(NodeId from, std::uint64_t view, std::vector<BatchRecord> prepared = {},
-                  std::vector<BatchRecord> pre_prepared = {}) {
-  ViewChangeMessage message;
-  message.view = view;
-  message.prepared = std::move(prepared);
-  message.pre_prepared = std::move(pre_prepared);
-  return encode_view_change(message, ring(from));
-}
-
-Frame new_view(NodeId from, std::uint64_t view, const std::vector<Frame>& view_changes) {
-  std::vector<ByteView> frames;
-  for (const Frame& frame : view_changes)
-    frames.emplace_back(*frame);
-  return encode_new_view(view, frames, ring(from));
-}
 
 Frame flipped(const Frame& frame, std::size_t from_end) {
   Bytes bytes = *frame;
