@@ -71,6 +71,7 @@ class Replica::Machine {
   template <typename Event>
   void handle(Proposals proposals, TimePoint now, ReplicaActions& out, const Event& event) {
     context.now = now;
+    view_changer.notice_absence(now);
     execution.begin_event();
     const std::size_t first = out.sends.size();
     event();

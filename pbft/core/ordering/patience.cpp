@@ -158,6 +158,15 @@ std::vector<Frame> Patience::frames() {
   return frames;
 }
 
+void Patience::postpone(Line& line, Duration length, TimePoint now) {
+  const auto postpone_one = [&](TimePoint& since) {
+    since = std::min(since + length, std::max(since, now));
+  };
+  postpone_one(line.since);
+  postpone_one(line.late_since);
+  if (line.sent_at) postpone_one(*line.sent_at);
+}
+
 void Patience::restart(TimePoint now, std::uint64_t ordered) {
   restarted_at_ = std::max(restarted_at_, now);
   excused_at_ = std::max(excused_at_, now);
@@ -200,14 +209,9 @@ std::size_t Patience::held_ups_max(NodeId client, const Line& line) const {
 
 void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uint64_t stable) {
   const Duration length = now - excused_at_;
-  const auto postpone = [&](TimePoint& since) {
-    since = std::min(since + length, std::max(since, now));
-  };
   for (auto& [client, line] : lines_) {
     if (!is_excused(line, ordered)) continue;
-    postpone(line.since);
-    postpone(line.late_since);
-    if (line.sent_at) postpone(*line.sent_at);
+    postpone(line, length, now);
     // Nor do batches count that have come in the place of others.
     if (excuse_ == Excuse::behind) line.ordered += ordered - std::min(ordered, ordered_then_);
   }
@@ -225,6 +229,12 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uin
   excuse_ = why;
   excused_at_ = now;
   ordered_then_ = ordered;
+}
+
+void Patience::leave_out(Duration absent, TimePoint now) {
+  for (auto& [client, line] : lines_)
+    postpone(line, absent, now);
+  excused_at_ = std::min(excused_at_ + absent, now);
 }
 
 void Patience::forget(Line& line, Entries::iterator entry) {

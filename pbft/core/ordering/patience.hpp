@@ -55,6 +55,9 @@ class Patience {
   // stable.
   void excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uint64_t stable);
 
+  // So much of the time until now is no time of waiting either: this replica did not run.
+  void leave_out(Duration absent, TimePoint now);
+
   // What counts against the primary.
   struct Oldest {
     std::optional<TimePoint> since;  // the first in line that has waited longest as such
@@ -116,6 +119,7 @@ class Patience {
   void forget(Line& line, Entries::iterator entry);
   void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
   static void restart(Line& line, TimePoint now, std::uint64_t ordered);
+  static void postpone(Line& line, Duration length, TimePoint now);
   [[nodiscard]] bool is_excused(const Line& line, std::uint64_t ordered) const;
   [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry) const;
 

@@ -43,6 +43,10 @@ void SlowPrimary::on_blamed(TimePoint now) {
   pause_ = std::min(2 * pause_, kPauseMax);
 }
 
+void SlowPrimary::leave_out(Duration absent, TimePoint now) {
+  noted_at_ = std::min(noted_at_ + absent, std::max(noted_at_, now));
+}
+
 void SlowPrimary::restart(TimePoint now) {
   noted_at_ = now;
   level_ = {};

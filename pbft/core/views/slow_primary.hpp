@@ -37,6 +37,8 @@ class SlowPrimary {
   void on_blamed(TimePoint now);
   // No more are tried for now.
   [[nodiscard]] bool is_paused() const { return paused_until_.has_value(); }
+  // So much of the time until now is no time of waiting: this replica did not run.
+  void leave_out(Duration absent, TimePoint now);
   // Another view has begun.
   void restart(TimePoint now);
 

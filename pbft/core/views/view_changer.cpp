@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "pbft/core/state/journal_check.hpp"
+#include "pbft/core/views/absence.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -101,6 +102,25 @@ void ViewChanger::arm(TimePoint now) {
     note_proposals(now, inputs);
   }
   blame_ = when_to_blame(inputs);
+  blame_.at = std::max(blame_.at, blamed_from_);
+  look_at_ = blame_.cause == ViewChangeCause::none
+                 ? TimePoint::max()
+                 : std::clamp(blame_.at, now, now + context_.settings.status_interval);
+}
+
+void ViewChanger::notice_absence(TimePoint now) {
+  const Duration absent = absence(look_at_, now);
+  if (absent == Duration{}) return;
+  if (unsettled_since_) unsettled_since_ = std::min(*unsettled_since_ + absent, now);
+  if (give_up_at_) *give_up_at_ += absent;
+  patience_.leave_out(absent, now);
+  slow_primary_.leave_out(absent, now);
+  // What came meanwhile is read first. Not each time: one that hardly ever runs finds a primary
+  // that has ended, too.
+  if (now >= blamed_from_ + context_.settings.view_change_timeout) {
+    blamed_from_ = now + context_.settings.status_interval;
+  }
+  arm(now);
 }
 
 void ViewChanger::note_unsettled(TimePoint now) {

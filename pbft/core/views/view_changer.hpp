@@ -14,7 +14,8 @@
 //
 // What keeps nothing from being ordered blames nobody: what is agreed on, and waits for this
 // replica's own service; a request for which there is no room while that lasts; and a request that
-// waits at a replica behind the stable checkpoint, since it may be ordered.
+// waits at a replica behind the stable checkpoint, since it may be ordered. Nor does the time count
+// in which this replica did not run (absence.hpp).
 //
 // The messages are signed, so that they convince replicas to which others show them. Time-outs
 // double with every view that brought nothing, so that some view lasts long enough.
@@ -46,9 +47,11 @@ class ViewChanger {
   bool on_view_change(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_new_view(ByteView frame, TimePoint now, ReplicaActions& out);
   void on_tick(TimePoint now, ReplicaActions& out);
+  // To be called before every event: this replica may not have run for some time.
+  void notice_absence(TimePoint now);
   // To be called after every event: a request that waits wants a tick.
   void arm(TimePoint now);
-  [[nodiscard]] TimePoint next_timer() const { return blame_.at; }
+  [[nodiscard]] TimePoint next_timer() const { return look_at_; }
   // True once after a view was entered.
   [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
   // This replica asks for the next view at once.
@@ -153,7 +156,10 @@ class ViewChanger {
   std::optional<TimePoint> carried_at_;  // when it gave a primary up for a silent peer's sake
   std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
   bool entered_ = false;
-  Blame blame_;  // as of the last event
+  Blame blame_;              // as of the last event
+  TimePoint blamed_from_{};  // nobody is before
+  // No later than that: a replica that looks often sees when it has not run.
+  TimePoint look_at_ = TimePoint::max();
 };
 
 }  // namespace prophecy::pbft

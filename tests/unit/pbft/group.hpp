@@ -15,6 +15,7 @@
 #include "pbft/client/client.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/core/state/memory_part_store.hpp"
+#include "pbft/core/views/absence.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -191,6 +192,14 @@ struct WatchedParts final : MemoryPartStore {
   std::size_t pins_refused = 0;
 };
 
+// The replica runs for so long, and its timers go off at the end alone.
+inline void pass(Duration time, Replica& replica, TimePoint& now, ReplicaActions& actions) {
+  const TimePoint end = now + time;
+  for (; now < end; now = std::min(now + kAbsenceMin, end))
+    replica.propose_waiting(now, actions);
+  replica.on_tick(now, actions);
+}
+
 // A replica under test with the actions of its last event, and what it gets and sends without
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
@@ -218,6 +227,12 @@ struct Subject {
     answer();
   }
   void tick(Duration after) {
+    actions.clear();
+    pass(after, replica, now, actions);
+    answer();
+  }
+  // Its machine is halted meanwhile.
+  void jump(Duration after) {
     now += after;
     actions.clear();
     replica.on_tick(now, actions);

@@ -67,9 +67,8 @@ struct Restarted {
     replica->on_frame(*sealed_for(1, frame), now, actions);
   }
   void tick(Duration after) {
-    now += after;
     actions.clear();
-    replica->on_tick(now, actions);
+    pass(after, *replica, now, actions);
   }
   [[nodiscard]] Frame sent(MessageType type) const {
     for (const Outgoing& outgoing : actions.sends) {

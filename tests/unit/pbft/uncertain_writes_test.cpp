@@ -240,7 +240,7 @@ TEST_CASE("A replica behind a checkpoint takes the group's state in place of ano
   CHECK(backup.replica.status().recovery == RecoveryState::fetching);
   CHECK(backup.replica.counters().states_restored == 0);
   // Nobody has it any more: then its own state, and once more.
-  backup.tick(seconds(2));
+  backup.jump(seconds(2));
   CHECK(backup.replica.counters().states_restored == 1);
   CHECK(backup.actions.executions.size() == 1);
 }

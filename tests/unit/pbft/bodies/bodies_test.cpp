@@ -228,7 +228,7 @@ TEST_CASE("A body that does not come from its client is asked of replicas, the p
   backup.feed(pre_prepare(1, {by_digest(1)}).frame);
   std::vector<NodeId> order;
   for (int i = 0; i < 4; ++i) {
-    backup.tick(seconds(4));
+    backup.jump(seconds(4));
     for (const Asked& asked : asked_by(backup))
       order.push_back(asked.of);
   }

@@ -20,6 +20,7 @@ inline Frame view_change(NodeId from, std::uint64_t view, std::vector<BatchRecor
 
 inline Frame new_view(NodeId from, std::uint64_t view, const std::vector<Frame>& view_changes) {
   std::vector<ByteView> frames;
+  frames.reserve(view_changes.size());
   for (const Frame& frame : view_changes)
     frames.emplace_back(*frame);
   return encode_new_view(view, frames, ring(from));
