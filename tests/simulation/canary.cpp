@@ -49,6 +49,7 @@ std::string_view to_string(Canary canary) {
                                                                      "hashes_garbage",
                                                                      "chatters",
                                                                      "looks_at_all",
+                                                                     "counts_halts",
                                                                      "serves_last"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
@@ -70,6 +71,7 @@ std::string_view finding_of(Canary canary) {
     case Canary::bears_grudges:
       return "is no member again";
     case Canary::ends_no_turn:
+    case Canary::counts_halts:
       return "which no fault explains";
     case Canary::hoards:
       return "the bound growth-bytes";

@@ -55,6 +55,7 @@ enum class Canary : std::uint8_t {
   hashes_garbage,      // what strangers send is hashed again and again
   chatters,            // each frame is passed on to everybody
   looks_at_all,        // bodies that are missing, with each frame
+  counts_halts,        // a replica holds against its primary what waited while it stood still
   serves_last,         // the correct clients: a primary hears their requests after others'
   count_,
 };

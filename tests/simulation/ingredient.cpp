@@ -35,19 +35,14 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",          "large results",  "large operations",
-      "impatience",     "loss",           "repetition",
-      "corruption",     "lateness",       "lost votes",
-      "partition",      "crash",          "restart",
-      "power loss",     "lost disk",      "lost service",
-      "wrong service",  "read failures",  "slow service",
-      "unmarked disks", "stalled disk",   "rotten disk",
-      "refusing disk",  "clock",          "wall clock",
-      "twins",          "client restart", "misconduct",
-      "bad client",     "strangers",      "many at once",
-      "noisy state",    "noisy answers",  "rotten state",
-      "new keys",       "stolen key",     "crashing writes",
-      "untold states",  "full states"};
+      "calls",         "large results",   "large operations", "impatience",     "loss",
+      "repetition",    "corruption",      "lateness",         "lost votes",     "partition",
+      "crash",         "restart",         "power loss",       "lost disk",      "lost service",
+      "wrong service", "read failures",   "slow service",     "unmarked disks", "stalled disk",
+      "halted",        "rotten disk",     "refusing disk",    "clock",          "wall clock",
+      "twins",         "client restart",  "misconduct",       "bad client",     "strangers",
+      "many at once",  "noisy state",     "noisy answers",    "rotten state",   "new keys",
+      "stolen key",    "crashing writes", "untold states",    "full states"};
   return name_of(kNames, kind);
 }
 
@@ -138,6 +133,9 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::stalled_disk:
       out << "the disks of replicas " << bits(ingredient.nodes) << " stall";
+      break;
+    case IngredientKind::halted:
+      out << "the machines of replicas " << bits(ingredient.nodes) << " stand still";
       break;
     case IngredientKind::rotten_disk:
       out << ingredient.percent << "% of the files of replicas " << bits(ingredient.nodes)

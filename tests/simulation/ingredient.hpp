@@ -32,6 +32,7 @@ enum class IngredientKind : std::uint8_t {
   slow_service,     // a share of the operations takes it very long; what comes behind them waits
   unmarked_disks,   // nothing says that they are new: the group finds out, while some start late
   stalled_disk,     // nothing that it is handed ends meanwhile
+  halted,           // machines stand still, as virtual ones do whose host is busy
   rotten_disk,      // a share of its files is changed, gone or unreadable
   refusing_disk,    // cannot put a state on its disk, so that a restart begins far behind
   clock,            // a node's clock is off and runs fast or slow

@@ -44,8 +44,10 @@ bool Scenario::network_works() const {
 bool Scenario::blames_nobody() const {
   // Keys that change are exchanged only once clients have begun.
   return replica.view_change_timeout >= kExplainsNothing && !has_real_keys() &&
-         std::all_of(ingredients.begin(), ingredients.end(), [](const Ingredient& ingredient) {
+         std::all_of(ingredients.begin(), ingredients.end(), [&](const Ingredient& ingredient) {
            switch (ingredient.kind) {
+             case IngredientKind::halted:  // a primary that stands still alone is replaced
+               return ingredient.nodes == (std::uint64_t{1} << replicas()) - 1;
              case IngredientKind::calls:
              case IngredientKind::large_results:
              case IngredientKind::large_operations:
@@ -86,7 +88,8 @@ TimePoint Scenario::quiet_from() const {
   TimePoint quiet = healed;
   for (const Ingredient& ingredient : ingredients) {
     const bool goes_on = ingredient.kind == IngredientKind::bad_client ||
-                         ingredient.kind == IngredientKind::stalled_disk;
+                         ingredient.kind == IngredientKind::stalled_disk ||
+                         ingredient.kind == IngredientKind::halted;
     if (goes_on) quiet = std::max(quiet, ingredient.until);
   }
   return quiet;

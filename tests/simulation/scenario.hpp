@@ -65,7 +65,8 @@ struct Scenario {
   [[nodiscard]] bool is_blameless(NodeId node) const;
   // Bits of replicas that are crashed or misbehave for ever.
   [[nodiscard]] std::uint64_t faulty_in_the_end() const;
-  // When the network has healed, no faulty client goes on, and no disk stalls any more.
+  // When the network has healed, no faulty client goes on, no disk stalls, and no machine stands
+  // still any more.
   [[nodiscard]] TimePoint quiet_from() const;
   // Calls that one session has to make, if all wait for the network to heal.
   [[nodiscard]] std::uint32_t longest_queue() const;

@@ -16,6 +16,7 @@ constexpr std::uint32_t kTurnsFaultsMax = 3;
 constexpr std::uint64_t kFairPercent = 4;
 constexpr std::uint64_t kNewKeysPercent = 3;
 constexpr std::uint64_t kGreedyPercent = 2;
+constexpr std::uint64_t kHaltedPercent = 2;
 constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
 constexpr std::uint64_t kBadClientsEndMs = 1500;
 
@@ -211,7 +212,29 @@ void set_greedy_scene(Scenario& scenario) {
   }
 }
 
+void set_halted_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeHalts);
+  set_calm_scene(scenario);
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct;
+  });
+  scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
+  std::uint64_t from_ms = 0;
+  for (std::uint64_t halts = random.between(1, 3); halts > 0; --halts) {
+    Ingredient& halted = scenario.ingredients.emplace_back();
+    halted.kind = IngredientKind::halted;
+    halted.nodes = (std::uint64_t{1} << scenario.replicas()) - 1;
+    from_ms += random.between(20, 500);
+    halted.from = TimePoint{} + milliseconds(from_ms);
+    from_ms += random.between(100, 1000);
+    halted.until = TimePoint{} + milliseconds(from_ms);
+  }
+}
+
 void set_scene(Scenario& scenario) {
+  if (Random(scenario.seed, kPurposeHalts).chance(kHaltedPercent)) {
+    return set_halted_scene(scenario);
+  }
   const bool has_new_keys = Random(scenario.seed, kPurposeNewKeys).chance(kNewKeysPercent);
   if (has_new_keys && !scenario.has_real_keys()) return set_new_keys_scene(scenario);
   Random fairness(scenario.seed, kPurposeFairness);

@@ -191,6 +191,9 @@ void Planner::plan_canary() {
     case Canary::ends_no_turn:
       set_turns_scene(scenario_);
       break;
+    case Canary::counts_halts:
+      set_halted_scene(scenario_);
+      break;
     case Canary::hoards:
       set_long_scene(scenario_);
       break;

@@ -486,6 +486,18 @@ void Planner::plan_stalled_disks() {
   }
 }
 
+// For longer than any time-out, or in short.
+void Planner::plan_halts() {
+  if (!halts_.chance(15)) return;
+  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  for (std::uint64_t several = halts_.between(1, 3); several > 0; --several) {
+    Ingredient& halted = add(IngredientKind::halted);
+    halted.nodes = halts_.chance(50) ? all : halts_.between(1, all);
+    halted.from = at(halts_.below(healed_at_ms_));
+    halted.until = halted.from + milliseconds(halts_.between(20, halts_.chance(20) ? 5000 : 1000));
+  }
+}
+
 // A replica that is cut off from the others while they come together, or begins once more, is taken
 // for one that has lost its memory; and so is one to which a faulty replica has not pledged what it
 // pledged to another.
@@ -552,6 +564,7 @@ Scenario Planner::plan() {
   plan_refusing_disks();
   plan_rotten_disks();
   plan_stalled_disks();
+  plan_halts();
   plan_unmarked_disks();
   plan_strangers();
   plan_clock_steps();

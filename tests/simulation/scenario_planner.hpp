@@ -27,7 +27,8 @@ class Planner {
         random_(seed),
         machines_(seed, kPurposeMachines),
         disks_(seed, kPurposeDisk),
-        origins_(seed, kPurposeOrigins) {
+        origins_(seed, kPurposeOrigins),
+        halts_(seed, kPurposeHalts) {
     scenario_.seed = seed;
     scenario_.canary = canary;
   }
@@ -67,6 +68,7 @@ class Planner {
   void plan_refusing_disks();
   void plan_rotten_disks();
   void plan_stalled_disks();
+  void plan_halts();
   // Of those whose disk may fail for good, in part.
   [[nodiscard]] std::uint64_t faulty_with_disks() const;
   void plan_unmarked_disks();
@@ -80,6 +82,7 @@ class Planner {
   Random machines_;
   Random disks_;
   Random origins_;
+  Random halts_;
   Scenario scenario_;
   std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
   std::uint64_t healed_at_ms_ = 1000;

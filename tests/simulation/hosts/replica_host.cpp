@@ -104,7 +104,7 @@ void ReplicaHost::start() {
         [this](std::vector<pbft::DurableWrite> writes, pbft::Outbox::Committed done) {
           disk_.commit(std::move(writes), [done = std::move(done)] { done({}); });
         },
-        [this] { release(); });
+        [this] { when_running([this] { release(); }); });
   }
   pbft::ReplicaStart start;
   start.records = disk_.records();
@@ -114,6 +114,7 @@ void ReplicaHost::start() {
   const auto ms = std::chrono::duration_cast<milliseconds>(shown).count();
   start.wall_clock = kWallClockAtStart + static_cast<std::uint64_t>(ms);
   free_at_ = {};
+  halted_at_.reset();
   with_core([&](pbft::ReplicaActions& actions) {
     if (!process_->replica.start(start, now(), actions)) checker_.fail("a journal is not readable");
     disk_.parts().sweep();
@@ -163,21 +164,48 @@ void ReplicaHost::rot() {
 
 void ReplicaHost::service_is_back() {
   if (crashed()) return;
-  with_core([&](pbft::ReplicaActions& actions) {
-    process_->replica.on_service_state(false, now(), actions);
+  when_running([this] {
+    with_core([&](pbft::ReplicaActions& actions) {
+      process_->replica.on_service_state(false, now(), actions);
+    });
   });
 }
 
 void ReplicaHost::peer_is_gone(NodeId peer) {
   if (crashed()) return;
-  with_core(
-      [&](pbft::ReplicaActions& actions) { process_->replica.on_peer_gone(peer, now(), actions); });
+  when_running([this, peer] {
+    with_core([&](pbft::ReplicaActions& actions) {
+      process_->replica.on_peer_gone(peer, now(), actions);
+    });
+  });
 }
 
 void ReplicaHost::later(Duration delay, std::function<void()> what) {
-  scheduler_.after(delay, [process = Handle(process_), what = std::move(what)] {
-    if (!process.expired()) what();
+  scheduler_.after(delay, [this, process = Handle(process_), what = std::move(what)]() mutable {
+    if (!process.expired()) when_running(std::move(what));
   });
+}
+
+bool ReplicaHost::is_halted() {
+  if (befalls(IngredientKind::halted) != nullptr) {
+    if (!halted_at_) halted_at_ = now();
+    return true;
+  }
+  const auto halted_at = std::exchange(halted_at_, std::nullopt);
+  if (halted_at && scenario_.canary == Canary::counts_halts) pretend_to_have_run(*halted_at);
+  return false;
+}
+
+void ReplicaHost::when_running(std::function<void()> what) {
+  if (!is_halted()) return what();
+  later(befalls(IngredientKind::halted)->until - scheduler_.now(), std::move(what));
+}
+
+void ReplicaHost::pretend_to_have_run(TimePoint from) {
+  for (TimePoint time = from; time < now(); time += milliseconds(10)) {
+    with_core(
+        [&](pbft::ReplicaActions& actions) { process_->replica.propose_waiting(time, actions); });
+  }
 }
 
 bool ReplicaHost::hears(const pbft::Frame& frame) {
@@ -186,6 +214,11 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
 
 void ReplicaHost::on_frame(const pbft::Frame& frame, Speaker speaker) {
   if (!hears(frame)) return;
+  if (is_halted()) return when_running([this, frame, speaker] { read(frame, speaker); });
+  read(frame, speaker);
+}
+
+void ReplicaHost::read(const pbft::Frame& frame, Speaker speaker) {
   if (is_limited_by_name(*frame) || bears_grudge(frame)) return;
   if (scenario_.canary == Canary::serves_last && is_of_correct_client(scenario_, *frame)) {
     return later(kServedLater, [this, frame, speaker] {
@@ -346,8 +379,11 @@ void ReplicaHost::flush_parts() {
   const bool refuses = befalls(IngredientKind::refusing_disk) && disk_.has_state();
   const auto answer = [this](bool done) {
     checker_.on_record(self_, disk_.recorded_numbers());
-    with_core(
-        [&](pbft::ReplicaActions& more) { process_->replica.on_parts_flushed(done, now(), more); });
+    when_running([this, done] {
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_parts_flushed(done, now(), more);
+      });
+    });
   };
   if (refuses || scenario_.canary == Canary::early_base) {
     return later(microseconds(random_.between(10, 500)), [answer, refuses] { answer(!refuses); });
@@ -357,8 +393,10 @@ void ReplicaHost::flush_parts() {
 
 void ReplicaHost::make_durable(const pbft::DurableParts& parts) {
   const auto answer = [this, id = parts.id](bool done) {
-    with_core([&](pbft::ReplicaActions& more) {
-      process_->replica.on_parts_durable(id, done, now(), more);
+    when_running([this, id, done] {
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_parts_durable(id, done, now(), more);
+      });
     });
   };
   if (scenario_.canary == Canary::early_body) {

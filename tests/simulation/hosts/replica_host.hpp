@@ -118,8 +118,17 @@ class ReplicaHost {
   using Handle = std::weak_ptr<Process>;
 
   [[nodiscard]] TimePoint now() const { return clock_.shown_at(scheduler_.now()); }
-  // Later, unless the process has ended by then.
+  // Later, unless the process has ended by then; when its machine runs.
   void later(Duration delay, std::function<void()> what);
+  // Its machine stands still (IngredientKind::halted).
+  [[nodiscard]] bool is_halted();
+  // At once, or as soon as its machine runs again, unless the process has ended by then. What comes
+  // while it stands still keeps its order.
+  void when_running(std::function<void()> what);
+  // By a defect: as if it had looked at its clock all the time.
+  void pretend_to_have_run(TimePoint from);
+  // A frame that its machine has for it.
+  void read(const pbft::Frame& frame, Speaker speaker);
   // Hands an event to the core, and does what it asks for.
   void with_core(const std::function<void(pbft::ReplicaActions&)>& event);
   // One frame of a turn.
@@ -188,7 +197,8 @@ class ReplicaHost {
   // Its disk has lost what its service should be: until it has the group's state, what it executes
   // counts for nobody.
   bool is_astray_ = false;
-  TimePoint free_at_{};  // its service, of what takes it long
+  std::optional<TimePoint> halted_at_;  // when something first had to wait for its machine
+  TimePoint free_at_{};                 // its service, of what takes it long
   std::shared_ptr<Process> process_;
   std::size_t priced_ = 0;                  // frames to be sent of this event
   RepeatedReplies repeated_;                // a defect
