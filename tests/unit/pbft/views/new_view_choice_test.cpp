@@ -81,7 +81,7 @@ TEST_CASE("An empty batch that may have been committed is kept, also at the end"
 // Castro's thesis, section 2.3.5: a batch that was committed survives every choice, whoever is
 // asked and whatever f liars say.
 TEST_CASE("A committed batch is never given up") {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(GENERATE(7));
   const auto below = [&](std::uint64_t n) { return random() % n; };
   std::size_t decided = 0;
   for (int run = 0; run < 20000; ++run) {

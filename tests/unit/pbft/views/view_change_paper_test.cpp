@@ -446,7 +446,8 @@ TEST_CASE("4.5.2: content that is not here is taken from anybody, by its digest"
   for (const std::uint8_t sender : {std::uint8_t{2}, std::uint8_t{9}}) {
     Bytes bytes = *proposal.frame;
     bytes[2] = sender;
-    CHECK_FALSE(backup.feed_as_it_is(std::make_shared<const Bytes>(std::move(bytes))));
+    const Frame renamed = std::make_shared<const Bytes>(std::move(bytes));
+    CHECK_FALSE(backup.feed_as_it_is(renamed));
     CHECK(backup.sent(MessageType::prepare) == 0);
   }
   CHECK(backup.dropped(DropReason::unknown_sender) == 2);
