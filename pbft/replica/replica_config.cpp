@@ -1,6 +1,7 @@
 #include "pbft/replica/replica_config.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <unistd.h>
@@ -22,10 +23,11 @@ constexpr std::size_t kAnswerBytesDefault = 16 << 20;
 static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 
 // How far the others may go ahead of a replica that is slow for a while, before it needs more than
-// their logs to catch up: some seconds of small batches. As many are retained as find room beside
-// the window in a ring of twice its length, which is made as a whole when the replica starts.
-constexpr std::uint64_t kWindowBatches = 8192;
-constexpr std::uint64_t kRetainedBatches = kWindowBatches - 1;
+// their logs to catch up: some seconds of small batches. In large groups, as far as their
+// view-change messages allow. As many are retained as find room beside the window in a ring of
+// this length, which is made as a whole when the replica starts.
+constexpr std::uint64_t kWindowBatchesMax = 8192;
+constexpr std::uint64_t kRingBatches = 2 * kWindowBatchesMax;
 
 // What a request has beside its body.
 constexpr std::uint64_t kRequestHeadBytesMax = std::uint64_t{1} << 20;
@@ -470,8 +472,8 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
     return Error{ErrorKind::invalid, own + between + others};
   }
   config.core.faults = group->faults;
-  config.core.window = kWindowBatches;
-  config.core.retained_batches = kRetainedBatches;
+  config.core.window = std::bit_floor(std::min(kWindowBatchesMax, window_max(group->faults)));
+  config.core.retained_batches = kRingBatches - config.core.window - 1;
   if (auto checked = check(config.core); !checked) return checked.error();
   auto links = load_link_tls(*group, config.id, config.key_file);
   if (!links) return links.error();

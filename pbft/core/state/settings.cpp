@@ -20,6 +20,14 @@ Result<> invalid(const char* expected) {
 
 }  // namespace
 
+std::uint64_t window_max(std::uint32_t faults) {
+  const std::uint64_t replicas = 3 * std::uint64_t{faults} + 1;
+  const std::uint64_t view_change =
+      (kFrameBytesMax - kSealSizeMax - kViewChangeFixedMax) / replicas;
+  const std::uint64_t without_window = kViewChangeFixedMax + replicas * kCheckpointFrameMax;
+  return (view_change - without_window) / (kBatchRecordSize * (1 + kProposalsPerNumber));
+}
+
 Result<> check(const ReplicaSettings& s) {
   if (s.faults < 1 || s.faults > kFaultsMax) return invalid("1 to 21 faults");
   if (s.partial_batches_in_flight_max < 1 ||
@@ -36,13 +44,7 @@ Result<> check(const ReplicaSettings& s) {
   if (s.window < 2 * s.checkpoint_interval || s.window > kWindowMax) {
     return invalid("a window of two checkpoint intervals to 8192 batches");
   }
-  // The view-change messages of all have to fit into one frame.
-  const std::uint64_t replicas = 3 * std::uint64_t{s.faults} + 1;
-  const std::uint64_t view_change = kViewChangeFixedMax + replicas * kCheckpointFrameMax +
-                                    s.window * kBatchRecordSize * (1 + kProposalsPerNumber);
-  if (replicas * view_change + kViewChangeFixedMax + kSealSizeMax > kFrameBytesMax) {
-    return invalid("a smaller window in so large a group");
-  }
+  if (s.window > window_max(s.faults)) return invalid("a smaller window in so large a group");
   if (s.retained_batches > kRetainedMax) return invalid("at most 65536 retained batches");
   // Else the log could fill up before a checkpoint is due that empties it.
   if (s.log_bytes_max < 2 * s.checkpoint_bytes) return invalid("a log of two checkpoint sizes");

@@ -163,7 +163,13 @@ def test_ring_in_its_small_size(tmp_path):
         assert [figure["value"] for figure in figures] == ["skipped"]
         return
     ratios = [figure for figure in figures if figure["name"] == "ring: cpu time ratio"]
-    assert len(ratios) == 6 and all(figure["value"] > 0 for figure in ratios)
+    assert len(ratios) == 8 and all(figure["value"] > 0 for figure in ratios)
+    by_parts = [figure for figure in figures if figure["name"] == "ring: with look-ups alone, ratio"]
+    assert len(by_parts) == 3 and all(figure["value"] > 0 for figure in by_parts)
+    rates = [figure["parameters"]["rate"] for figure in figures if figure["name"] == "ring: cpu time of both roles"]
+    assert len(rates) == 2 and rates[1] > 1.5 * rates[0]
+    roles = [figure for figure in figures if figure["name"] == "ring: sketchers that keep pace"]
+    assert len(roles) == 4 and all(figure["value"] > 0 for figure in roles)
     for share in (figure for figure in figures if figure["name"] == "ring: forwarded share"):
         assert share["value"] == pytest.approx(share["parameters"]["expected"], abs=0.1)
 

@@ -54,6 +54,16 @@ TEST_CASE("Settings that cannot work are refused") {
     s.window = 8192;
     s.faults = 21;
   }));
+  for (std::uint32_t faults = 1; faults <= 21; ++faults) {
+    const auto with_window = [&](std::uint64_t window) {
+      return refused([&](auto& s) {
+        s.faults = faults;
+        s.window = window;
+      });
+    };
+    CHECK_FALSE(with_window(std::min(window_max(faults), kWindowMax)));
+    CHECK(with_window(window_max(faults) + 1));
+  }
   CHECK(refused([](auto& s) { s.heartbeat_interval = milliseconds(1); }));
   ClientSettings sessions;
   sessions.first_session = 4090;

@@ -276,3 +276,25 @@ TEST_CASE("An identity needs a place in the group, and the key that belongs to i
   CHECK_THAT(identity_with(2, "replica-2.key").error().message,
              Catch::Contains("a secret that others may read"));
 }
+
+TEST_CASE("A group of any size has a window for which its view-change messages are small enough") {
+  TemporaryFolder folder;
+  const auto settings_for = [&](std::uint32_t faults) {
+    const auto place = folder.path() / std::to_string(faults);
+    tools::KeygenRequest request{place, faults, {}, 1};
+    for (std::uint16_t port = 1; port <= 3 * faults + 1; ++port)
+      request.replica_addresses.push_back({"127.0.0.1", port});
+    REQUIRE(tools::generate_group(request).has_value());
+    std::ofstream(place / "replica.toml") << kReplica << "[service]\nkind = \"null\"\n";
+    const auto identity = load_replica_identity(place / "replica.toml");
+    REQUIRE(identity.has_value());
+    return identity->config.core;
+  };
+  for (const std::uint32_t faults : {1U, 2U, 3U, 4U, 21U}) {
+    CAPTURE(faults);
+    const ReplicaSettings settings = settings_for(faults);
+    CHECK(check(settings).has_value());
+    CHECK(settings.window == (faults < 4 ? 8192 : faults == 4 ? 4096 : 1024));
+    CHECK(settings.window + settings.retained_batches + 1 == 16384);
+  }
+}
