@@ -1,6 +1,7 @@
 """The cost of a ring: a verified read through a sketcher that takes clients (`request`) and one that owns the
 history (`response`), in processor time of both together, beside two HAProxys in a row with TLS between them, in
-front of the same four Apaches; what share of the requests members forward that both take clients and own a part;
+front of the same four Apaches; what it would cost if the first read the origin itself and asked the owner for the
+look-ups alone, by its parts; what share of the requests members forward that both take clients and own a part;
 and what clients see while a member drains, joins and dies (ring_moves.py).
 
 Each program has one worker, or one thread. The pairs are measured in turn, in rounds, so that whatever else the
@@ -8,18 +9,20 @@ machine does strikes all alike."""
 
 import statistics
 
-from bench import ring_moves
+from bench import ring_moves, ring_roles
 from bench.cost import cpu_seconds
 from bench.figures import Figure
 from bench.peers import APACHE, HAPROXY_HEAD, Peer, find
 from bench.wrk import run_wrk
 from harness import HarnessError
+from harness.deployment import Deployment
 from harness.ports import PortReservation
 from harness.ring import RingDeployment
 
-CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
+CONTENT = {"/60": b"x" * 60, "/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
 CONNECTIONS = 100
 CONNECTIONS_MAX = 4000
+SMALLEST = 60  # bytes
 LONGEST_S = 10
 URLS = 400
 TARGET = 0.75
@@ -47,7 +50,9 @@ backend origins
 def run(options):
     if find("haproxy") is None:
         return [Figure("all", "skipped", "", {"reason": "haproxy not installed"})]
-    return costs(options) + shares(options) + ring_moves.run(options)
+    figures = costs(options)
+    figures += look_ups_alone(options, figures) + shares(options)
+    return figures + ring_roles.run(options) + ring_moves.run(options)
 
 
 class Pair:
@@ -104,6 +109,30 @@ def costs(options):
                 front.stop()
                 back.stop()
             ports.close()
+
+
+def look_ups_alone(options, figures):
+    """What the other design would cost, by its parts: a read at one sketcher, and what a request to an owner adds to
+    it, with an answer of 60 bytes, which is what two look-ups take."""
+    seconds, rounds = (2, 2) if options.quick else (6, 5)
+    both = {(figure.parameters["pair"], figure.parameters["bytes"]): figure.value
+            for figure in figures if figure.name == "cpu time of both"}
+    alone = {}
+    with Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE)) as one:
+        sketcher = Pair("sketcher", one.sketcher.port, [one.sketcher.child])
+        for path, body in CONTENT.items():
+            sketcher.load(path, 1)
+            alone[len(body)] = statistics.median(sketcher.load(path, seconds)["cpu_us"] for _ in range(rounds))
+    added = both["sketchers", SMALLEST] - alone[SMALLEST]
+    found = []
+    for size in sorted(set(alone) - {SMALLEST}):
+        common = {"bytes": size, "clients": CONNECTIONS, "seconds": seconds, "rounds": rounds}
+        cost = alone[size] + added
+        found += [Figure("cpu time at one sketcher", round(alone[size], 1), "us/request", common),
+                  Figure("with look-ups alone, by parts", round(cost, 1), "us/request", common),
+                  Figure("with look-ups alone, ratio", cost / both["haproxys, h2", size], "times",
+                         {"over": "haproxys, h2", **common, "target": TARGET})]
+    return found
 
 
 def cost_figures(runs, common):
