@@ -152,7 +152,7 @@ TEST_CASE("writers killed at any instant leave whole lists, and nobody waiting")
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(shared != MAP_FAILED);
   auto* const last = new (shared) std::atomic<std::uint64_t>(0);
-  std::mt19937_64 random(11);
+  std::mt19937_64 random(GENERATE(11));
   std::uint64_t found_others = 0;
   for (int kill_number = 0; kill_number < 300; ++kill_number) {
     const pid_t writer = ::fork();

@@ -8,7 +8,7 @@
 namespace prophecy::measurement {
 
 TEST_CASE("observations come out in order, from memory and from files alike") {
-  std::mt19937 random(1);
+  std::mt19937 random(GENERATE(1));
   for (const std::size_t held_max : {10'000, 100, 7}) {
     ObservationLog log("/tmp", held_max);
     std::vector<Observation> all;

@@ -23,7 +23,7 @@ std::string text(std::size_t size) {
 }
 
 std::string noise(std::size_t size) {
-  std::mt19937 random(1);
+  std::mt19937 random(static_cast<unsigned>(size));
   std::string made(size, '\0');
   for (char& c : made)
     c = static_cast<char>(random());
