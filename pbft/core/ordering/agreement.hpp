@@ -1,6 +1,7 @@
 // The three phases of the normal case: pre-prepare, prepare, commit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/ordering/service_pace.hpp"
 #include "pbft/core/ordering/taken_proposals.hpp"
 #include "pbft/core/state/checkpoints.hpp"
 #include "pbft/core/state/client_table.hpp"
@@ -73,6 +75,12 @@ class Agreement {
     Digest batch{};
   };
 
+  // At a primary whose service is at work: nothing up to it counts as in flight.
+  [[nodiscard]] std::uint64_t done_by_service() const {
+    return ServicePace{context_.progress.last_ordered, context_.ordered_at_entry,
+                       context_.chosen_until, std::max(agreed(), settled_by_group())}
+        .done();
+  }
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // Too many numbers lie between it and those of which this replica knows a proposal.

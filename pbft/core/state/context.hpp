@@ -48,6 +48,7 @@ struct Context {
   std::uint64_t reads_from = 0;
   // Up to it the current view has settled on batches when it began; no others are proposed there.
   std::uint64_t chosen_until = 0;
+  std::uint64_t ordered_at_entry = 0;  // the last that was ordered here when the view began
   // A restart could hold the record up to here, from the checkpoint on that it would begin from.
   std::uint64_t restart_reach = UINT64_MAX;
   // Proposals of one primary above the stable checkpoint, in all its views, are kept on the disk up

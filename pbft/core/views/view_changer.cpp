@@ -124,7 +124,8 @@ void ViewChanger::notice_absence(TimePoint now) {
 }
 
 void ViewChanger::note_unsettled(TimePoint now) {
-  if (futile_views_ > 0 && context_.progress.last_ordered > ordered_at_entry_) futile_views_ = 0;
+  const bool has_ordered = context_.progress.last_ordered > context_.ordered_at_entry;
+  if (has_ordered) futile_views_ = 0;
   // What was proposed has to be settled in time, too. Those that have executed it in an older view
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
@@ -184,7 +185,7 @@ bool ViewChanger::is_only_carrying(ViewChangeCause cause) const {
 
 bool ViewChanger::is_futile() const {
   return context_.state == ReplicaState::changing_view ||
-         (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
+         (new_view_ != nullptr && context_.progress.last_ordered == context_.ordered_at_entry);
 }
 
 void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
@@ -527,7 +528,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   unsettled_since_.reset();
   slow_primary_.restart(now);
   left_out_.restart(agreement_.taken(), now);
-  ordered_at_entry_ = context_.progress.last_ordered;
+  context_.ordered_at_entry = context_.progress.last_ordered;
   context_.journal.view(view, false, out);
   context_.journal.new_view(new_view_, out);
   const auto newest = std::find_if(

@@ -149,7 +149,6 @@ class ViewChanger {
   LeftOut left_out_;
   std::uint32_t futile_views_ = 0;
   ViewChangeCause cause_ = ViewChangeCause::none;
-  std::uint64_t ordered_at_entry_ = 0;
   // Since when nothing more has been settled, while something is proposed.
   std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;

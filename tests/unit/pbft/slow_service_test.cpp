@@ -1,8 +1,9 @@
 // Whom a replica blames, and whom not, while its own service takes longer for a request than a
-// primary is given.
+// primary is given; and how fast it goes on as primary.
 #include <catch2/catch.hpp>
 
-#include "pbft/group.hpp"
+#include "pbft/core/ordering/service_pace.hpp"
+#include "pbft/views/view_frames.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -96,6 +97,61 @@ TEST_CASE("A busy service is no excuse for a primary that passes a request over 
   }
   CHECK(sequence > 10);
   CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
+TEST_CASE("A new primary does not wait for its service to catch up with older views") {
+  Busy primary;
+  primary.order_two_more();
+  std::vector<BatchRecord> records;
+  std::vector<Digest> batches;
+  for (const std::uint64_t sequence : {1U, 2U, 3U}) {
+    batches.push_back(pre_prepare(sequence, {request(sequence)}).batch);
+    records.push_back({sequence, 0, batches.back()});
+  }
+  for (const NodeId peer : {2U, 3U})
+    primary.feed(view_change(peer, 1, records, records));
+  REQUIRE(primary.replica.status().state == ReplicaState::normal);
+  REQUIRE(primary.replica.status().view == 1);
+  const auto propose = [&](std::uint32_t session) {
+    primary.feed(request(1, "a", false, 0, session));
+    return primary.sent(MessageType::pre_prepare) == kReplicas - 1;
+  };
+  CHECK_FALSE(propose(1));  // they are not agreed on in this view yet
+  std::size_t sent = 0;
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    for (const MessageType vote : {MessageType::prepare, MessageType::commit}) {
+      for (const NodeId peer : {2U, 3U}) {
+        primary.feed(encode_vote(vote, 1, sequence, batches[sequence - 1], ring(peer)));
+        sent += primary.sent(MessageType::pre_prepare);
+      }
+    }
+  }
+  CHECK(sent == kReplicas - 1);
+  CHECK(primary.replica.status().executions_in_flight == 1);
+  // As many as it may have in flight.
+  CHECK(propose(2));
+  CHECK_FALSE(propose(3));
+}
+
+TEST_CASE("A primary catches up with older views while it goes on at half its service's pace") {
+  // It has executed 10 of 30 batches with which its view begins.
+  ServicePace pace{10, 10, 30, 12};
+  CHECK(pace.done() == 12);
+  pace.agreed = 30;
+  CHECK(pace.done() == 30);
+  pace.ordered = 20;
+  pace.agreed = 40;
+  CHECK(pace.done() == 35);
+  pace.agreed = 34;
+  CHECK(pace.done() == 34);
+  pace = {50, 10, 30, 60};
+  CHECK(pace.done() == 50);
+  pace.ordered = 90;
+  pace.agreed = 95;
+  CHECK(pace.done() == 90);
+  // In view 0, and in a state from before the view began.
+  CHECK(ServicePace{7, 0, 0, 9}.done() == 7);
+  CHECK(ServicePace{5, 10, 30, 30}.done() == 30);
 }
 
 }  // namespace prophecy::pbft::test
