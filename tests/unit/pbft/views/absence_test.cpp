@@ -68,13 +68,26 @@ TEST_CASE("The time in which a replica did not run counts against no primary") {
 TEST_CASE("A replica that is halted again and again finds a primary that does nothing") {
   const Waiting& waiting = kWaiting[GENERATE(0, 1)];
   INFO(waiting.what);
+  // Also for longer than the time in which the grace is given once.
+  const Duration halted = GENERATE(milliseconds(400), milliseconds(1000), milliseconds(30000));
   Subject backup(1);
   waiting.begin(backup);
   int halts = 0;
   for (; started(backup) == 0 && halts < 100; ++halts)
-    backup.jump(milliseconds(400));
+    backup.jump(halted);
   // Of each halt a look's time counts.
   CHECK(halts <= kViewTimeOut / ReplicaSettings().status_interval + 2);
+}
+
+TEST_CASE("A replica that is halted again and again finds a primary that has ended") {
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  backup.actions.clear();
+  backup.replica.on_peer_gone(0, backup.now, backup.actions);
+  int halts = 0;
+  for (; started(backup) == 0 && halts < 100; ++halts)
+    backup.jump(2 * kViewTimeOut);
+  CHECK(halts == 2);
 }
 
 TEST_CASE("What came while a replica was halted is read before anybody is blamed") {
