@@ -288,6 +288,10 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  // With more, the view-change messages of all might not fit into the frame of a new view.
+  if (message->pre_prepared.size() > kProposalsPerNumber * context_.settings.window) {
+    return std::nullopt;
+  }
   if (is_of_earlier_life(*message)) return std::nullopt;
   if (!may_be_stable(*message)) return std::nullopt;
   // The same frame need not be verified again within a new-view message.
