@@ -6,6 +6,7 @@
 #include "pbft/every_batch.hpp"
 #include "pbft/group.hpp"
 #include "pbft/views/view_frames.hpp"
+#include "pbft/whole_group.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -88,6 +89,23 @@ TEST_CASE("A replica that is halted again and again finds a primary that has end
   for (; started(backup) == 0 && halts < 100; ++halts)
     backup.jump(2 * kViewTimeOut);
   CHECK(halts == 2);
+}
+
+TEST_CASE("A group whose machines hardly ever run replaces a primary that has ended") {
+  const Duration period = milliseconds(GENERATE(200, 1000, 5000));
+  WholeGroup group;
+  group.lose([](NodeId to, ByteView /*frame*/) { return to == 0; });
+  // The others run for 10 ms in each period, one after another.
+  group.halt([&](NodeId node, TimePoint time) {
+    const Duration into = (time.time_since_epoch() + period - node * period / kReplicas) % period;
+    return into < milliseconds(10) ? time : time + (period - into);
+  });
+  for (const NodeId backup : {1U, 2U, 3U})
+    group.send(backup, retransmitted(request(1)));
+  const auto is_done = [&] {
+    return group.executed(1) == 1 && group.executed(2) == 1 && group.executed(3) == 1;
+  };
+  CHECK(group.run_until(TimePoint{} + 40 * period, is_done));
 }
 
 TEST_CASE("What came while a replica was halted is read before anybody is blamed") {
