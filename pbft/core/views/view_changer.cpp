@@ -115,8 +115,9 @@ void ViewChanger::notice_absence(TimePoint now) {
   if (give_up_at_) *give_up_at_ += absent;
   patience_.leave_out(absent, now);
   slow_primary_.leave_out(absent, now);
-  // What came meanwhile is read first. Not each time: one that hardly ever runs finds a primary
-  // that has ended, too.
+  // What came meanwhile is read first. Not each time, but once in a time-out in which it has run:
+  // one that hardly ever runs finds a primary that has ended, too, however long it is halted.
+  blamed_from_ += absent;
   if (now >= blamed_from_ + context_.settings.view_change_timeout) {
     blamed_from_ = now + context_.settings.status_interval;
   }
@@ -288,6 +289,10 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  // With more, the view-change messages of all might not fit into the frame of a new view.
+  if (message->pre_prepared.size() > kProposalsPerNumber * context_.settings.window) {
+    return std::nullopt;
+  }
   if (is_of_earlier_life(*message)) return std::nullopt;
   if (!may_be_stable(*message)) return std::nullopt;
   // The same frame need not be verified again within a new-view message.

@@ -155,8 +155,8 @@ class ViewChanger {
   std::optional<TimePoint> carried_at_;  // when it gave a primary up for a silent peer's sake
   std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
   bool entered_ = false;
-  Blame blame_;              // as of the last event
-  TimePoint blamed_from_{};  // nobody is before
+  Blame blame_;                               // as of the last event
+  TimePoint blamed_from_ = TimePoint::min();  // nobody is before
   // No later than that: a replica that looks often sees when it has not run.
   TimePoint look_at_ = TimePoint::max();
 };

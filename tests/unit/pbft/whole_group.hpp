@@ -33,10 +33,14 @@ class WholeGroup {
   void lose(std::function<bool(NodeId to, ByteView frame)> is_lost) {
     is_lost_ = std::move(is_lost);
   }
+  // When a replica that is to do something now does it; later, where its machine is halted.
+  void halt(std::function<TimePoint(NodeId node, TimePoint now)> runs_at) {
+    runs_at_ = std::move(runs_at);
+  }
   // As a node outside the group, or another replica, has sent it.
   void send(NodeId to, Frame frame) {
     if (is_lost_ && is_lost_(to, *opened(frame))) return;
-    at(now_ + kDelay, [this, to, frame = std::move(frame)] {
+    at(runs_at(to, now_ + kDelay), [this, to, frame = std::move(frame)] {
       subjects_[to]->now = now_;
       subjects_[to]->replica.on_frame(*frame, now_, subjects_[to]->actions);
       carry_out(to);
@@ -94,7 +98,10 @@ class WholeGroup {
     const TimePoint next = subject.replica.next_timer();
     if (next == TimePoint::max() || next >= armed_[node]) return;
     armed_[node] = next;
-    at(std::max(next, now_), [this, node] { tick(node); });
+    at(runs_at(node, std::max(next, now_)), [this, node] { tick(node); });
+  }
+  [[nodiscard]] TimePoint runs_at(NodeId node, TimePoint time) const {
+    return runs_at_ ? runs_at_(node, time) : time;
   }
   void tick(NodeId node) {
     armed_[node] = TimePoint::max();
@@ -110,6 +117,7 @@ class WholeGroup {
   std::array<std::uint64_t, kReplicas> executed_{};
   Client client_;
   std::function<bool(NodeId, ByteView)> is_lost_;
+  std::function<TimePoint(NodeId, TimePoint)> runs_at_;
 };
 
 }  // namespace prophecy::pbft::test

@@ -6,6 +6,7 @@
 #include "pbft/every_batch.hpp"
 #include "pbft/group.hpp"
 #include "pbft/views/view_frames.hpp"
+#include "pbft/whole_group.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -68,13 +69,43 @@ TEST_CASE("The time in which a replica did not run counts against no primary") {
 TEST_CASE("A replica that is halted again and again finds a primary that does nothing") {
   const Waiting& waiting = kWaiting[GENERATE(0, 1)];
   INFO(waiting.what);
+  // Also for longer than the time in which the grace is given once.
+  const Duration halted = GENERATE(milliseconds(400), milliseconds(1000), milliseconds(30000));
   Subject backup(1);
   waiting.begin(backup);
   int halts = 0;
   for (; started(backup) == 0 && halts < 100; ++halts)
-    backup.jump(milliseconds(400));
+    backup.jump(halted);
   // Of each halt a look's time counts.
   CHECK(halts <= kViewTimeOut / ReplicaSettings().status_interval + 2);
+}
+
+TEST_CASE("A replica that is halted again and again finds a primary that has ended") {
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  backup.actions.clear();
+  backup.replica.on_peer_gone(0, backup.now, backup.actions);
+  int halts = 0;
+  for (; started(backup) == 0 && halts < 100; ++halts)
+    backup.jump(2 * kViewTimeOut);
+  CHECK(halts == 2);
+}
+
+TEST_CASE("A group whose machines hardly ever run replaces a primary that has ended") {
+  const Duration period = milliseconds(GENERATE(200, 1000, 5000));
+  WholeGroup group;
+  group.lose([](NodeId to, ByteView /*frame*/) { return to == 0; });
+  // The others run for 10 ms in each period, one after another.
+  group.halt([&](NodeId node, TimePoint time) {
+    const Duration into = (time.time_since_epoch() + period - node * period / kReplicas) % period;
+    return into < milliseconds(10) ? time : time + (period - into);
+  });
+  for (const NodeId backup : {1U, 2U, 3U})
+    group.send(backup, retransmitted(request(1)));
+  const auto is_done = [&] {
+    return group.executed(1) == 1 && group.executed(2) == 1 && group.executed(3) == 1;
+  };
+  CHECK(group.run_until(TimePoint{} + 40 * period, is_done));
 }
 
 TEST_CASE("What came while a replica was halted is read before anybody is blamed") {
