@@ -162,10 +162,10 @@ void Replica::Machine::propose(ReplicaActions& out) {
     agreement.propose(queue.take(), out);
   // A peer that has lost its memory, or whose service's state is in doubt, votes again after a
   // checkpoint, for which there may be too little to do.
-  while (queue.empty() && agreement.may_propose(true) &&
+  while (queue.empty() && awaited_checkpoint() > checkpoints.stable_sequence() &&
          context.progress.last_proposed <
              awaited_checkpoint() + context.settings.checkpoint_interval &&
-         awaited_checkpoint() > checkpoints.stable_sequence()) {
+         agreement.may_propose(true)) {
     agreement.propose(RequestQueue::without_requests(), out);
   }
 }

@@ -102,14 +102,14 @@ std::uint64_t Agreement::settled_by_group() const {
 }
 
 bool Agreement::may_propose(bool full) const {
+  if (!context_.is_primary() || context_.state != ReplicaState::normal) return false;
   const Progress& progress = context_.progress;
   const ReplicaSettings& settings = context_.settings;
   const std::uint32_t in_flight_max =
       full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
   // A primary that waits for a state goes on; one whose service is at work, no faster than that.
   const std::uint64_t done = context_.is_service_at_work ? done_by_service() : settled_by_group();
-  return context_.is_primary() && context_.state == ReplicaState::normal &&
-         progress.last_proposed >= done && progress.last_proposed - done < in_flight_max &&
+  return progress.last_proposed >= done && progress.last_proposed - done < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          log_.reaches(progress.last_proposed + 1) &&  // behind a stable checkpoint it may not
          context_.may_vote(progress.last_proposed + 1) &&
