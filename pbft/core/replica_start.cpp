@@ -35,6 +35,7 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
   } else if (!recovery.has_base()) {
     execution.begin_at_zero(out);
   }
+  if (context.is_silent() && !context.is_asking()) rejoin.go_on();
   return remembered.has_value();
 }
 

@@ -40,16 +40,16 @@ void Rejoin::ask(ReplicaActions& out) {
 }
 
 void Rejoin::ask_late(ReplicaActions& out) {
-  bool all = true;
+  Frame asks;  // signed once, for all of them
   for (NodeId to = 0; to < peers_.size(); ++to) {
     const auto& pledge = peers_[to].pledge;
     if (to == context_.self || (pledge && pledge->incarnation == context_.membership.incarnation)) {
       continue;
     }
-    all = false;
-    out.sends.push_back({to, 0, encode_rejoin(context_.membership.incarnation, context_.keys)});
+    if (asks == nullptr) asks = encode_rejoin(context_.membership.incarnation, context_.keys);
+    out.sends.push_back({to, 0, asks});
   }
-  next_tick_ = all ? TimePoint::max() : context_.now + kAskLateEvery;
+  next_tick_ = asks == nullptr ? TimePoint::max() : context_.now + kAskLateEvery;
 }
 
 void Rejoin::on_tick(ReplicaActions& out) {

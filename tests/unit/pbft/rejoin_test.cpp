@@ -40,6 +40,18 @@ ReplicaSettings every_batch_of(std::uint32_t faults) {
   return settings;
 }
 
+// Whom it has asked for a pledge within this time.
+std::vector<NodeId> asked_in(Subject& replica, Duration length) {
+  std::vector<NodeId> asked;
+  for (Duration passed{}; passed < length; passed += milliseconds(100)) {
+    replica.tick(milliseconds(100));
+    for (const Outgoing& outgoing : replica.actions.sends) {
+      if (peek_header(*outgoing.frame)->type == MessageType::rejoin) asked.push_back(outgoing.to);
+    }
+  }
+  return asked;
+}
+
 // The last replica of a group for so many faults, which has lost its memory.
 struct Reborn {
   explicit Reborn(std::uint32_t faults)
@@ -105,21 +117,24 @@ TEST_CASE("A silent replica asks the peers whose pledge it lacks, once a second"
   for (int round = 0; round < 20; ++round)
     backup.tick(milliseconds(100));
   REQUIRE(backup.replica.status().silent_until == 4 + 4);
-  const auto asked_in = [&](Duration length) {
-    std::size_t asked = 0;
-    for (Duration passed{}; passed < length; passed += milliseconds(100)) {
-      backup.tick(milliseconds(100));
-      for (const Outgoing& outgoing : backup.actions.sends) {
-        if (peek_header(*outgoing.frame)->type != MessageType::rejoin) continue;
-        CHECK(outgoing.to == 3);
-        ++asked;
-      }
-    }
-    return asked;
-  };
-  CHECK(asked_in(seconds(3)) == 3);
+  CHECK(asked_in(backup, seconds(3)) == std::vector<NodeId>{3, 3, 3});
   backup.feed(pledge(3, 7000, 4));
-  CHECK(asked_in(seconds(3)) == 0);
+  CHECK(asked_in(backup, seconds(3)).empty());
+}
+
+// Whoever has forgotten who pledged to it asks all: one that never heard of its new life may be the
+// primary, and carries it nowhere.
+TEST_CASE("A replica that is restarted while it is silent asks again for pledges") {
+  Subject before(1, every_batch(), without_memory());
+  for (const NodeId peer : {0u, 2u, 3u})
+    before.feed(pledge(peer, 7000, 4));
+  REQUIRE(before.replica.status().silent_until == 4 + 4);
+  Subject backup(1, every_batch(), before.restarted());
+  REQUIRE(backup.replica.status().silent_until == 4 + 4);
+  CHECK(asked_in(backup, milliseconds(100)) == std::vector<NodeId>{0, 2, 3});
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 4));
+  CHECK(asked_in(backup, seconds(2)) == std::vector<NodeId>{3, 3});
 }
 
 TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not beyond") {
