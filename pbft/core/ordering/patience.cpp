@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pbft/core/state/absence.hpp"
+
 namespace prophecy::pbft {
 namespace {
 
@@ -159,12 +161,9 @@ std::vector<Frame> Patience::frames() {
 }
 
 void Patience::postpone(Line& line, Duration length, TimePoint now) {
-  const auto postpone_one = [&](TimePoint& since) {
-    since = std::min(since + length, std::max(since, now));
-  };
-  postpone_one(line.since);
-  postpone_one(line.late_since);
-  if (line.sent_at) postpone_one(*line.sent_at);
+  line.since = later(line.since, length, now);
+  line.late_since = later(line.late_since, length, now);
+  if (line.sent_at) line.sent_at = later(*line.sent_at, length, now);
 }
 
 void Patience::restart(TimePoint now, std::uint64_t ordered) {
@@ -234,7 +233,7 @@ void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered, std::uin
 void Patience::leave_out(Duration absent, TimePoint now) {
   for (auto& [client, line] : lines_)
     postpone(line, absent, now);
-  excused_at_ = std::min(excused_at_ + absent, now);
+  excused_at_ = later(excused_at_, absent, now);
 }
 
 void Patience::forget(Line& line, Entries::iterator entry) {

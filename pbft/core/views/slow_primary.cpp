@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pbft/core/state/absence.hpp"
+
 namespace prophecy::pbft {
 namespace {
 
@@ -44,7 +46,7 @@ void SlowPrimary::on_blamed(TimePoint now) {
 }
 
 void SlowPrimary::leave_out(Duration absent, TimePoint now) {
-  noted_at_ = std::min(noted_at_ + absent, std::max(noted_at_, now));
+  noted_at_ = later(noted_at_, absent, now);
 }
 
 void SlowPrimary::restart(TimePoint now) {

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "base/assert.hpp"
+#include "pbft/core/state/absence.hpp"
 #include "pbft/core/state/journal_check.hpp"
-#include "pbft/core/views/absence.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -111,7 +111,7 @@ void ViewChanger::arm(TimePoint now) {
 void ViewChanger::notice_absence(TimePoint now) {
   const Duration absent = absence(look_at_, now);
   if (absent == Duration{}) return;
-  if (unsettled_since_) unsettled_since_ = std::min(*unsettled_since_ + absent, now);
+  if (unsettled_since_) unsettled_since_ = later(*unsettled_since_, absent, now);
   if (give_up_at_) *give_up_at_ += absent;
   patience_.leave_out(absent, now);
   slow_primary_.leave_out(absent, now);

@@ -53,6 +53,61 @@ Duration dripped_until_asks_replica(Subject& backup, std::deque<Digest> wanted) 
   return seconds(5);
 }
 
+// Of 64 KiB each, no two alike.
+BodyTree tree_of_leaves(std::size_t count) {
+  constexpr std::size_t kLeafBytes = 64 * 1024;
+  const auto bytes = std::make_shared<Bytes>(count * kLeafBytes);
+  for (std::size_t leaf = 0; leaf < count; ++leaf)
+    bytes->at(leaf * kLeafBytes) = static_cast<std::uint8_t>(leaf);
+  return {bytes, kLeafBytes};
+}
+
+// Hands the backup the parts that it asks for, from whomever it asks last.
+class Drip {
+ public:
+  Drip(Subject& backup, const BodyTree& body) : backup_(backup), body_(body) { note_asked(); }
+
+  // One part each 150 ms, until another source is asked: how long that takes, at most 10 s.
+  Duration until_another_is_asked() {
+    Duration passed{};
+    const NodeId source = source_;
+    while (source_ == source && passed < seconds(10)) {
+      for (int i = 0; i < 15 && source_ == source; ++i) {
+        backup_.tick(milliseconds(10));
+        passed += milliseconds(10);
+        note_asked();
+      }
+      if (source_ == source) hand_over(1);
+    }
+    return passed;
+  }
+  void hand_over(std::size_t parts) {
+    for (; parts > 0; --parts) {
+      REQUIRE_FALSE(wanted_.empty());
+      const auto part = body_.part(wanted_.front());
+      wanted_.pop_front();
+      REQUIRE(part.has_value());
+      const NodeId sender = is_client(source_) ? kClient : source_;
+      backup_.feed(encode_part_message(*part, ring(sender)));
+      note_asked();
+    }
+  }
+
+ private:
+  void note_asked() {
+    for (const Asked& asked : asked_by(backup_)) {
+      if (asked.of != source_) wanted_.clear();
+      source_ = asked.of;
+      wanted_.insert(wanted_.end(), asked.parts.begin(), asked.parts.end());
+    }
+  }
+
+  Subject& backup_;
+  const BodyTree& body_;
+  NodeId source_ = 0;
+  std::deque<Digest> wanted_;
+};
+
 }  // namespace
 
 TEST_CASE("What has come of a body is not fetched again in the next view") {
@@ -292,12 +347,7 @@ TEST_CASE("The last stable batch is kept for those that lag by it, however large
 }
 
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {
-  constexpr std::size_t kLeafBytes = 64 * 1024;
-  constexpr std::size_t kLeaves = 60;
-  const auto bytes = std::make_shared<Bytes>(kLeaves * kLeafBytes);
-  for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-    bytes->at(leaf * kLeafBytes) = static_cast<std::uint8_t>(leaf);
-  const BodyTree body(bytes, kLeafBytes);
+  const BodyTree body = tree_of_leaves(60);
   Subject backup(1);
   backup.feed(pre_prepare(1, {by_digest(1, body.name())}).frame);
   std::deque<Digest> on_their_way;
@@ -358,6 +408,25 @@ TEST_CASE("A client that drips gives way at once when a batch names the body") {
     REQUIRE(asked[0].of == kClient);
     CHECK(dripped_until_asks_replica(backup, root) <= milliseconds(200));
   }
+}
+
+TEST_CASE("Turns get longer while all sources drip, and are short again once one delivers") {
+  const BodyTree body = tree_of_leaves(60);
+  Subject backup(1);
+  backup.feed(by_digest(1, body.name()));
+  Drip drip(backup, body);
+  backup.feed(forwarded(2, by_digest(1, body.name())));
+  // The client's turn, and the replica's.
+  CHECK(drip.until_another_is_asked() <= milliseconds(400));
+  CHECK(drip.until_another_is_asked() <= milliseconds(400));
+  const Duration longer = drip.until_another_is_asked();
+  CHECK(longer > milliseconds(700));
+  CHECK(longer <= milliseconds(800));
+  // The turn of one that delivers is followed by another of its own.
+  drip.hand_over(9);
+  const Duration after = drip.until_another_is_asked();
+  CHECK(after > milliseconds(1000));
+  CHECK(after <= milliseconds(800 + 400));
 }
 
 }  // namespace prophecy::pbft::test

@@ -1,5 +1,5 @@
 // Replicas whose machine is halted for a while: no primary is given up for what waited meanwhile.
-#include "pbft/core/views/absence.hpp"
+#include "pbft/core/state/absence.hpp"
 
 #include <catch2/catch.hpp>
 
