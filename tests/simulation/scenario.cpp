@@ -47,7 +47,7 @@ bool Scenario::blames_nobody() const {
          std::all_of(ingredients.begin(), ingredients.end(), [&](const Ingredient& ingredient) {
            switch (ingredient.kind) {
              case IngredientKind::halted:  // a primary that stands still alone is replaced
-               return ingredient.nodes == (std::uint64_t{1} << replicas()) - 1;
+               return ingredient.nodes == all_replicas();
              case IngredientKind::calls:
              case IngredientKind::large_results:
              case IngredientKind::large_operations:

@@ -36,6 +36,8 @@ struct Scenario {
   [[nodiscard]] bool has_real_keys() const { return canary == Canary::none && seed % 50 == 0; }
   std::uint32_t faults = 1;
   [[nodiscard]] std::uint32_t replicas() const { return 3 * faults + 1; }
+  // One bit for each.
+  [[nodiscard]] std::uint64_t all_replicas() const { return (std::uint64_t{1} << replicas()) - 1; }
 
   pbft::ReplicaSettings replica;
   std::uint64_t ahead = 0;               // bits of the replicas that do as tentative_execution says

@@ -24,6 +24,11 @@ std::uint64_t bit(NodeId node) {
   return std::uint64_t{1} << node;
 }
 
+void take_out(Scenario& scenario, IngredientKind kind) {
+  std::erase_if(scenario.ingredients,
+                [&](const Ingredient& ingredient) { return ingredient.kind == kind; });
+}
+
 NodeId draw_correct(const Scenario& scenario, Random& random) {
   NodeId node = 0;
   do {
@@ -87,16 +92,14 @@ void add_noise(Scenario& scenario, Random& random) {
 void add_turns(Scenario& scenario, Random& random) {
   Ingredient turns;
   turns.kind = IngredientKind::many_at_once;
-  turns.nodes = (std::uint64_t{1} << scenario.replicas()) - 1;
+  turns.nodes = scenario.all_replicas();
   turns.offset = microseconds(random.between(100, 5000));
   scenario.ingredients.push_back(turns);
 }
 
 // f replicas lie, lose their memory and come back; then f others do.
 void take_turns(Scenario& scenario, Random& random) {
-  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind == IngredientKind::misconduct;
-  });
+  take_out(scenario, IngredientKind::misconduct);
   scenario.healed = TimePoint{} + seconds(3);
   const auto at = [](std::uint64_t ms) { return TimePoint{} + milliseconds(ms); };
   const std::uint64_t first_ends = random.between(150, 500);
@@ -164,9 +167,7 @@ void set_calm_scene(Scenario& scenario) {
 void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
   Random random(scenario.seed, kPurposeFairness);
   set_calm_scene(scenario);
-  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind == IngredientKind::misconduct;
-  });
+  take_out(scenario, IngredientKind::misconduct);
   // No shorter than it takes to repeat what a client has sent to some replicas alone.
   scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
   const auto last = static_cast<std::uint64_t>(BadClientKind::lone_bodies);
@@ -190,10 +191,8 @@ void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
 void set_greedy_scene(Scenario& scenario) {
   Random random(scenario.seed, kPurposeGreed);
   set_calm_scene(scenario);
-  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind == IngredientKind::misconduct ||
-           ingredient.kind == IngredientKind::large_operations;
-  });
+  take_out(scenario, IngredientKind::misconduct);
+  take_out(scenario, IngredientKind::large_operations);
   scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
   scenario.replica.queue_requests_max = random.between(40, 160);
   // Each backup may wait for another request of a client. In half a time-out there is to be a turn
@@ -215,15 +214,13 @@ void set_greedy_scene(Scenario& scenario) {
 void set_halted_scene(Scenario& scenario) {
   Random random(scenario.seed, kPurposeHalts);
   set_calm_scene(scenario);
-  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind == IngredientKind::misconduct;
-  });
+  take_out(scenario, IngredientKind::misconduct);
   scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
   std::uint64_t from_ms = 0;
   for (std::uint64_t halts = random.between(1, 3); halts > 0; --halts) {
     Ingredient& halted = scenario.ingredients.emplace_back();
     halted.kind = IngredientKind::halted;
-    halted.nodes = (std::uint64_t{1} << scenario.replicas()) - 1;
+    halted.nodes = scenario.all_replicas();
     from_ms += random.between(20, 500);
     halted.from = TimePoint{} + milliseconds(from_ms);
     from_ms += random.between(100, 1000);
@@ -273,9 +270,7 @@ void set_changing_scene(Scenario& scenario) {
 
 void set_turns_scene(Scenario& scenario) {
   set_calm_scene(scenario);
-  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind == IngredientKind::misconduct;
-  });
+  take_out(scenario, IngredientKind::misconduct);
   scenario.replica.view_change_timeout = milliseconds(250);
   Random random(scenario.seed, kPurposeTurns);
   add_turns(scenario, random);

@@ -68,19 +68,19 @@ void Planner::plan_canary() {
       break;
     case Canary::repeats_writes: {
       Ingredient& crashes = add(IngredientKind::crashing_writes);
-      crashes.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      crashes.nodes = scenario_.all_replicas();
       crashes.percent = 20;
       break;
     }
     case Canary::late_handlers: {
       Ingredient& crashes = add(IngredientKind::crashing_writes);
-      crashes.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      crashes.nodes = scenario_.all_replicas();
       crashes.percent = 20;
       break;
     }
     case Canary::overfills: {
       Ingredient& full = add(IngredientKind::full_states);
-      full.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      full.nodes = scenario_.all_replicas();
       full.count = 3;
       break;
     }

@@ -91,7 +91,7 @@ class LongPlanner {
           IngredientKind::lost_service, IngredientKind::partition};
       Ingredient& accident = add(kAccidents[random_.below(std::size(kAccidents))]);
       accident.node = any_replica();
-      const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      const std::uint64_t all = scenario_.all_replicas();
       if (accident.kind == IngredientKind::power_loss) accident.nodes = random_.next() & all;
       if (accident.kind == IngredientKind::partition) {
         accident.nodes = random_.between(1, all - 1);

@@ -179,7 +179,7 @@ void Planner::plan_client_restarts() {
 // Handlers that crash, at each origin alike or at such that count as faulty; states that cannot be
 // captured or restored for a while, at any replica; and states that are full.
 void Planner::plan_origins() {
-  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  const std::uint64_t all = scenario_.all_replicas();
   const std::uint64_t more_often = subject_ == Subject::origins ? 4 : 1;
   if (origins_.chance(12 * more_often)) {
     Ingredient& crashes = add(IngredientKind::crashing_writes);
@@ -221,7 +221,7 @@ void Planner::plan_origins() {
 void Planner::plan_full_states() {
   Ingredient full;
   full.kind = IngredientKind::full_states;
-  full.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  full.nodes = scenario_.all_replicas();
   full.count = static_cast<std::uint32_t>(origins_.between(1, 12));
   if (origins_.chance(30)) full.raised_at = origins_.between(2, 40);
   std::uint64_t faulty = faulty_with_disks() | crashed_;
@@ -332,7 +332,7 @@ void Planner::plan_accidents() {
   }
   if (random_.chance(25)) {
     Ingredient& dark = befall(IngredientKind::power_loss);
-    const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+    const std::uint64_t all = scenario_.all_replicas();
     dark.nodes = random_.chance(50) ? all : random_.next() & all;
   }
   if (random_.chance(30)) {
@@ -420,7 +420,7 @@ void Planner::plan_bad_clients() {
 // At all of them alike, as a large write is, or at some.
 void Planner::plan_slow_services() {
   if (!machines_.chance(15)) return;
-  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  const std::uint64_t all = scenario_.all_replicas();
   Ingredient& slow = add(IngredientKind::slow_service);
   slow.nodes = machines_.chance(60) ? all : machines_.next() & all;
   slow.percent = machines_.between(2, 20);
@@ -476,7 +476,7 @@ void Planner::plan_rotten_disks() {
 // For longer than any time-out, or in short.
 void Planner::plan_stalled_disks() {
   if (!disks_.chance(15)) return;
-  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  const std::uint64_t all = scenario_.all_replicas();
   for (std::uint64_t several = disks_.between(1, 3); several > 0; --several) {
     Ingredient& stall = add(IngredientKind::stalled_disk);
     stall.nodes = disks_.between(1, all);
@@ -489,7 +489,7 @@ void Planner::plan_stalled_disks() {
 // For longer than any time-out, or in short.
 void Planner::plan_halts() {
   if (!halts_.chance(15)) return;
-  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  const std::uint64_t all = scenario_.all_replicas();
   for (std::uint64_t several = halts_.between(1, 3); several > 0; --several) {
     Ingredient& halted = add(IngredientKind::halted);
     halted.nodes = halts_.chance(50) ? all : halts_.between(1, all);
@@ -514,7 +514,7 @@ void Planner::plan_unmarked_disks() {
       });
   if (is_apart || !machines_.chance(60)) return;
   Ingredient& disks = add(IngredientKind::unmarked_disks);
-  disks.nodes = machines_.next() & ((std::uint64_t{1} << scenario_.replicas()) - 1);
+  disks.nodes = machines_.next() & (scenario_.all_replicas());
   disks.offset = milliseconds(machines_.below(1500));
   // A stall holds up the assembly of some for longer than the others wait, and these have lost
   // their memory then: with a faulty one beside them too many.
@@ -534,7 +534,7 @@ void Planner::add_strangers(std::uint32_t count, std::uint64_t each_us, std::uin
 // Strangers that go on beside the calls of correct clients; and, at some replicas, many frames in a
 // turn.
 void Planner::plan_strangers() {
-  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  const std::uint64_t all = scenario_.all_replicas();
   if (machines_.chance(15)) {
     add_strangers(static_cast<std::uint32_t>(machines_.between(1, 4)), machines_.between(500, 5000),
                   machines_.below(50));

@@ -83,9 +83,9 @@ struct ClientSettings {
 };
 
 [[nodiscard]] Result<> check(const ReplicaSettings& settings);
+[[nodiscard]] Result<> check(const ClientSettings& settings);
 // The largest window with which the view-change messages of a group for so many faults fit into one
 // frame.
 [[nodiscard]] std::uint64_t window_max(std::uint32_t faults);
-[[nodiscard]] Result<> check(const ClientSettings& settings);
 
 }  // namespace prophecy::pbft

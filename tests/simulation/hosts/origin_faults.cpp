@@ -18,7 +18,7 @@ std::optional<Fault> fault_of(const Scenario& scenario, std::uint64_t operation)
     if (ingredient.kind != IngredientKind::crashing_writes) continue;
     Random random(scenario.seed, kPurposeOrigins + (operation << 24));
     if (!random.chance(ingredient.percent)) continue;
-    const std::uint64_t all = (std::uint64_t{1} << scenario.replicas()) - 1;
+    const std::uint64_t all = scenario.all_replicas();
     // Where it goes well elsewhere, or at last, it has been carried out.
     const bool may_have_none = ingredient.nodes == all && ingredient.count == 0;
     return Fault{&ingredient,
