@@ -15,7 +15,8 @@ namespace {
 
 constexpr NodeId kGreedy = kClient;
 constexpr NodeId kOther = kClient + 1;
-constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; they have no keys here
+constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; the first has no keys here
+constexpr NodeId kThird = kClient + 3;
 
 struct Queue {
   explicit Queue(const ReplicaSettings& given)
@@ -125,6 +126,20 @@ TEST_CASE("Likewise in bytes, and nothing is taken in vain") {
   while (!waiting.queue.empty())
     (void)waiting.take();
   CHECK(waiting.queue.bytes() == 0);
+}
+
+TEST_CASE("A request that has no room in bytes takes nobody's place") {
+  const auto bytes_of = [](std::size_t size) { return request(1, std::string(size, 'x'))->size(); };
+  constexpr std::size_t kLarge = 8000;  // more than each of the others has
+  const std::size_t lacking = GENERATE(0, 1);
+  ReplicaSettings settings = small_queue();
+  settings.queue_requests_max = 8;
+  settings.queue_bytes_max = 8 * bytes_of(10) + bytes_of(kLarge) - lacking;
+  Queue waiting(settings);
+  for (std::uint64_t i = 1; i <= 8; ++i)
+    REQUIRE(waiting.add(kOneOfTwo + i % 2, i));
+  CHECK(waiting.add(kOther, 1, kLarge) == (lacking == 0));
+  CHECK(waiting.displaced.size() == 1 - lacking);
 }
 
 TEST_CASE("A request that a backup waits for goes first in its client's line, and has room") {
@@ -314,6 +329,12 @@ TEST_CASE("A primary takes a displaced request again") {
   CHECK(primary.replica.status().queued_requests == 8);
   CHECK(primary.dropped(DropReason::queue_full) == 0);
   CHECK_FALSE(ask(kOther, 3));
+  // A third takes the place of the last that waits.
+  REQUIRE(ask(kThird, 0));
+  CHECK(primary.replica.status().queued_requests == 8);
+  CHECK(primary.dropped(DropReason::queue_full) == 1);
+  CHECK_FALSE(ask(kOther, 2));
+  CHECK(ask(kOther, 3));
 }
 
 namespace {

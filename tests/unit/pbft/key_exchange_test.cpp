@@ -161,7 +161,13 @@ TEST_CASE("Asking goes on until there is an answer, and rarely after that") {
   CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250));
   CHECK(tick(opener, acceptor, TimePoint{} + milliseconds(250)) == 1);
   CHECK(acceptor.hears(opener));
-  CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250) + seconds(10));
+  const TimePoint again = TimePoint{} + milliseconds(250) + seconds(10);
+  CHECK(opener.exchange.next_timer() == again);
+  // The next question is as urgent as the first.
+  std::vector<Outgoing> lost;
+  opener.exchange.on_tick(again, lost);
+  CHECK(lost.size() == 1);
+  CHECK(opener.exchange.next_timer() == again + milliseconds(250));
   opener.exchange.on_disconnected(0);
   CHECK(opener.exchange.next_timer() == TimePoint{} + kRefreshInterval);
 }
