@@ -23,7 +23,14 @@ TEST_CASE("A service that is lost while it is restored is restored again once it
   CHECK_FALSE(backup.actions.restore);
   CHECK_FALSE(is_restored(true));
   CHECK(backup.replica.status().recovery == RecoveryState::service_lost);
-  CHECK(is_restored(false));
+  REQUIRE(is_restored(false));
+  backup.actions.clear();
+  backup.replica.on_restored(true, backup.now, backup.actions);
+  for (int i = 0; i < 20; ++i) {
+    CHECK_FALSE(backup.actions.restore);
+    backup.tick(seconds(1));
+  }
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
 }
 
 TEST_CASE("No snapshot is built upon one of which a part is missing") {

@@ -310,6 +310,12 @@ TEST_CASE("Who is not what the group file says is refused, and both sides hear w
     REQUIRE(there.size() == 1);
     CHECK(there[0].kind == KeyEvent::Kind::refused);
     CHECK(there[0].member == 0);
+    // What was said on an earlier connection is worth nothing on this one.
+    (void)stranger.exchange.on_connected(0, TimePoint{} + milliseconds(500));
+    CHECK(stranger.exchange.counters().dropped == 0);
+    (void)stranger.exchange.on_link_frame(0, *passed.finished.answer,
+                                          TimePoint{} + milliseconds(500));
+    CHECK(stranger.exchange.counters().dropped == 1);
     // Once is enough.
     meet(stranger, acceptor, TimePoint{} + seconds(1));
     CHECK(acceptor.exchange.take_events().empty());
