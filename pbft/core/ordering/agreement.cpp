@@ -222,6 +222,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   if (!context_.relay) note_named(message->sequence);
   slot.batch = digests.batch;
   slot.phase = SlotPhase::awaited;
+  slot.proposer = message->primary;
   take_up(slot, std::move(copy), &*message, out);
   return true;
 }

@@ -301,7 +301,7 @@ void Recovery::bound_record(ReplicaActions& out) {
   const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
   const bool is_beyond = is_refused || context_.journal.last() > reach;
-  if ((is_short && is_beyond) || bytes > bytes_max) {
+  if ((is_short && is_beyond) || context_.journal.stable_bytes() > bytes_max) {
     const bool is_well = is_untold && !is_lost;
     if (!is_well || !base_.advance_untold(stable, out)) {
       context_.journal.let_go(stable, out);

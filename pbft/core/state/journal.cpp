@@ -198,11 +198,13 @@ void Journal::write_content(std::uint64_t sequence, Written& written, const Fram
   if (content == nullptr || written.content_bytes > 0) return;
   written.content_bytes = content->size();
   bytes_ += written.content_bytes;
+  if (sequence <= stable_) stable_bytes_ += written.content_bytes;
   out.writes.push_back({key_of(Kind::content, sequence, written.batch), content});
 }
 
 void Journal::erase_content(std::uint64_t sequence, Written& written, ReplicaActions& out) {
   if (written.content_bytes == 0) return;
+  if (sequence <= stable_) stable_bytes_ -= written.content_bytes;
   bytes_ -= std::exchange(written.content_bytes, 0);
   out.writes.push_back({key_of(Kind::content, sequence, written.batch), nullptr});
 }
@@ -298,7 +300,11 @@ void Journal::prepared(std::uint64_t sequence, const PreparedRecord& record, Rep
 
 void Journal::stable(const Checkpoints& checkpoints, ReplicaActions& out) {
   if (!is_kept_ || checkpoints.stable_sequence() == stable_) return;
-  stable_ = checkpoints.stable_sequence();
+  const std::uint64_t before = std::exchange(stable_, checkpoints.stable_sequence());
+  for (auto at = written_.upper_bound(before); at != written_.end() && at->first <= stable_; ++at) {
+    for (const Written& written : at->second.batches)
+      stable_bytes_ += written.content_bytes;
+  }
   Bytes proof;
   Writer writer(proof);
   writer.integer(static_cast<std::uint16_t>(checkpoints.certificate().size()));

@@ -124,11 +124,12 @@ class Journal {
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
-  // Of contents that it holds on the disk, in times `log_bytes_max`: beyond so many, and what
-  // faulty primaries may leave, a primary proposes nothing more before a state is on the disk that
-  // takes their place.
+  // Of contents that it holds on the disk, in times `log_bytes_max`: beyond so many that are
+  // stable, and what faulty primaries may have left among them, a primary proposes nothing more
+  // before a state is on the disk that takes their place.
   static constexpr std::uint64_t kFullAt = 4;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t stable_bytes() const { return stable_bytes_; }
   // The highest number that has a record; 0 when none has.
   [[nodiscard]] std::uint64_t last() const {
     return written_.empty() ? 0 : written_.rbegin()->first;
@@ -168,7 +169,8 @@ class Journal {
   std::uint64_t stable_ = 0;  // the last that was written
   std::map<std::uint64_t, AtNumber> written_;
   std::uint64_t bytes_ = 0;
-  std::vector<Ordered> ordered_;  // since the last checkpoint
+  std::uint64_t stable_bytes_ = 0;  // up to `stable_`
+  std::vector<Ordered> ordered_;    // since the last checkpoint
 };
 
 }  // namespace prophecy::pbft

@@ -16,11 +16,6 @@ std::uint64_t bytes_with(const Frame& content, const std::vector<BodyHandle>& bo
   return content != nullptr ? content->size() + bytes_of(bodies) : 0;
 }
 
-NodeId proposer_of(const Bytes& content, std::uint32_t replicas) {
-  const auto head = decode_pre_prepare_head(content);
-  return head && is_replica(head->primary, replicas) ? head->primary : 0;
-}
-
 }  // namespace
 
 BatchRequest batch_request(const RequestMessage& request, ByteView bytes) {
@@ -72,7 +67,7 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
                             [&](const Proposal& p) { return p.batch == batch; });
   if (known == slot.proposals.end()) {
     if (slot.proposals.size() == kProposalsMax) forget_oldest_proposal(slot);
-    slot.proposals.push_back({batch, view, nullptr, {}, {}, 0, 0, false});
+    slot.proposals.push_back({batch, view, nullptr, {}, {}, 0, {}});
     known = std::prev(slot.proposals.end());
   }
   if (view > known->view) {
@@ -84,9 +79,8 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
     if (known->shelved) shelf_.drop(*std::exchange(known->shelved, std::nullopt));
     if (known->bytes == 0) {
       known->bytes = bytes_with(content, bodies);
-      known->proposer = proposer_of(*content, static_cast<std::uint32_t>(unstable_bytes_.size()));
-      known->is_unstable = slot.sequence > stable_;
-      if (known->is_unstable) unstable_bytes_[known->proposer] += known->bytes;
+      if (slot.sequence > stable_) known->counted_for = slot.proposer;
+      if (known->counted_for) unstable_bytes_[*known->counted_for] += known->bytes;
     }
     bytes_ += known->bytes;
     ++batches_;
@@ -148,8 +142,8 @@ void Log::leave_memory(Proposal& proposal) {
 }
 
 void Log::count_as_stable(Proposal& proposal) {
-  if (std::exchange(proposal.is_unstable, false)) {
-    unstable_bytes_[proposal.proposer] -= proposal.bytes;
+  if (const auto proposer = std::exchange(proposal.counted_for, std::nullopt)) {
+    unstable_bytes_[*proposer] -= proposal.bytes;
   }
 }
 
@@ -174,6 +168,7 @@ void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
     const bool settled = slot.phase == SlotPhase::committed || slot.phase == SlotPhase::certified;
     if (settled && slot.sequence <= stable) continue;
     slot.phase = SlotPhase::empty;
+    slot.proposer.reset();
     set_pre_prepare(slot, nullptr, {});
     slot.own_prepare.reset();
     slot.own_commit.reset();
@@ -259,6 +254,7 @@ void Log::reset(Slot& slot) {
   slot.decisions.clear();
   slot.sequence = 0;
   slot.phase = SlotPhase::empty;
+  slot.proposer.reset();
   slot.execution = SlotExecution::none;
   slot.requests.clear();
   slot.input = {};

@@ -61,8 +61,7 @@ struct Proposal {
   std::vector<BodyHandle> bodies;
   std::optional<Digest> shelved{};  // where the content lies that is not in memory
   std::uint64_t bytes = 0;          // of the content that has come, with the bodies that it names
-  NodeId proposer = 0;              // of the content
-  bool is_unstable = false;         // counted among its proposer's
+  std::optional<NodeId> counted_for{};  // among whose unstable bytes they are
 };
 
 // An element of the set P.
@@ -79,6 +78,9 @@ struct Slot {
   // In the current view:
   SlotPhase phase = SlotPhase::empty;
   Digest batch{};  // from awaited on
+  // Who has proposed it to this replica itself. What a new view begins with comes from others, who
+  // may write any name upon it.
+  std::optional<NodeId> proposer;
   Frame
       pre_prepare;  // from pre_prepared on, or while its bodies are awaited; null: the empty batch
   std::vector<BodyHandle> bodies;  // that it names, in the order of its requests
@@ -149,7 +151,7 @@ class Log {
   // From this number on, of stable batches: contents in memory, without bodies.
   [[nodiscard]] std::uint64_t stable_content_bytes(std::uint64_t first) const;
   // In memory or on the shelf: what this primary has proposed above the stable checkpoint, in all
-  // its views.
+  // its views since this replica's start.
   [[nodiscard]] std::uint64_t unstable_bytes(NodeId primary) const {
     return unstable_bytes_.at(primary);
   }

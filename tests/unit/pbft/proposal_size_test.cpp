@@ -48,6 +48,23 @@ TEST_CASE("A proposal that could not be handed on is not taken") {
   CHECK_FALSE(is_taken(requests_of(kInlineBytesMax, 3)));
 }
 
+TEST_CASE("What many requests of a batch take beside their operations is bounded") {
+  // The name of a body is no operation.
+  const BodyTree body(bytes_of_size(1), kBodyLeafBytesMax);
+  const auto naming = [&](std::size_t count) {
+    std::vector<Frame> requests;
+    for (std::uint32_t session = 0; session < count; ++session)
+      requests.push_back(by_digest(1, body.name(), session));
+    return requests;
+  };
+  const std::size_t alone = pre_prepare(1, naming(1)).frame->size();
+  const std::size_t each = pre_prepare(1, naming(2)).frame->size() - alone;
+  const std::size_t count = 1 + (kBatchOverheadMax - alone) / each;
+  CHECK(is_taken(naming(count)));
+  CHECK_FALSE(is_taken(naming(count + 1)));
+  CHECK(is_taken(requests_of(400, kBatchRequestsMax)));
+}
+
 TEST_CASE("A batch names no more bodies than a replica can hold when it executes them") {
   const BodyTree body(bytes_of_size(1 << 20), kBodyLeafBytesMax);
   const auto naming = [&](std::uint32_t count) {

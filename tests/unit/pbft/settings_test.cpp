@@ -82,8 +82,8 @@ TEST_CASE("A replica's settings are good up to each bound, and bad beyond it") {
        [](Of& s) { s.batch_requests_max = kBatchRequestsMax + 1; }},
       {"smallest batch", [](Of& s) { s.batch_bytes_max = 1; },
        [](Of& s) { s.batch_bytes_max = 0; }},
-      {"largest batch", [](Of& s) { s.batch_bytes_max = kBatchBytesMax; },
-       [](Of& s) { s.batch_bytes_max = kBatchBytesMax + 1; }},
+      {"largest batch", [](Of& s) { s.batch_bytes_max = kBatchOverheadMax; },
+       [](Of& s) { s.batch_bytes_max = kBatchOverheadMax + 1; }},
       {"checkpoint interval", [](Of& s) { s.checkpoint_interval = 1; },
        [](Of& s) { s.checkpoint_interval = 0; }},
       {"checkpoint bytes", [](Of& s) { s.checkpoint_bytes = 1; },
@@ -116,6 +116,14 @@ TEST_CASE("A replica's settings are good up to each bound, and bad beyond it") {
       {"longest time-out", [](Of& s) { s.view_change_timeout_max = s.view_change_timeout; },
        [](Of& s) { s.view_change_timeout_max = s.view_change_timeout - Duration{1}; }},
   });
+}
+
+// A full log is emptied by a checkpoint alone, and nobody is to blame for it: so one has to be due
+// before the log is full, whatever batches a faulty primary makes.
+TEST_CASE("No batches fill the log of an agent before a checkpoint is due") {
+  const ReplicaSettings settings;
+  const std::uint64_t beside_operations = settings.checkpoint_interval * kBatchOverheadMax;
+  CHECK(settings.checkpoint_bytes + beside_operations <= settings.log_bytes_max);
 }
 
 TEST_CASE("A client's settings are good up to each bound, and bad beyond it") {

@@ -37,6 +37,7 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   Log log(6, 4, parts);
   CHECK(log.capacity() == 8);
   for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
+    log.open(sequence).proposer = 0;
     log.note_proposal(log.open(sequence), kA, 0, std::make_shared<const Bytes>(100), {});
   }
   CHECK(log.bytes() == 800);

@@ -241,13 +241,6 @@ TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they 
 namespace {
 
 // Small, so that one batch of a client's large operation is more than a primary may leave behind.
-ReplicaSettings with_small_log() {
-  ReplicaSettings settings;
-  settings.checkpoint_bytes = 1000;
-  settings.log_bytes_max = 2000;
-  return settings;
-}
-
 // Proposes so much in view 0 that a backup puts what it need not have at hand on its disk.
 void flood(Subject& backup) {
   for (std::uint64_t sequence = 2; sequence <= 5; ++sequence) {
@@ -326,33 +319,6 @@ TEST_CASE("What the disk has no room for when a view begins is put there later")
   backup.parts.is_full = false;
   backup.tick(milliseconds(50));
   CHECK(backup.replica.status().log_bytes <= in_memory_max);
-}
-
-TEST_CASE("What a faulty primary has left behind counts against itself alone") {
-  Subject backup(1, with_small_log());
-  std::uint64_t timestamp = 100;
-  const auto proposed_by = [&](NodeId primary, std::uint64_t view) {
-    const std::size_t before = backup.dropped(DropReason::queue_full);
-    for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
-      const Frame large = request(++timestamp, std::string(1500, 'x'));
-      backup.feed(pre_prepare(sequence, {large}, view, primary).frame);
-    }
-    return backup.dropped(DropReason::queue_full) == before;
-  };
-  const auto enter = [&](std::uint64_t view) {
-    backup.tick(seconds(1));
-    const auto from = static_cast<NodeId>(view % kReplicas);
-    backup.feed(
-        new_view(from, view, {view_change(0, view), view_change(2, view), view_change(3, view)}));
-    REQUIRE(backup.replica.status().view == view);
-  };
-  CHECK(proposed_by(0, 0));
-  enter(4);
-  CHECK_FALSE(proposed_by(0, 4));
-  enter(6);
-  CHECK(proposed_by(2, 6));
-  enter(8);
-  CHECK_FALSE(proposed_by(0, 8));
 }
 
 TEST_CASE("A new primary vouches for what it has chosen, if its content is still to come") {

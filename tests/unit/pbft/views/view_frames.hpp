@@ -9,6 +9,13 @@
 
 namespace prophecy::pbft::test {
 
+inline ReplicaSettings with_small_log() {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 1000;
+  settings.log_bytes_max = 2000;
+  return settings;
+}
+
 inline Frame view_change(NodeId from, std::uint64_t view, std::vector<BatchRecord> prepared = {},
                          std::vector<BatchRecord> pre_prepared = {}) {
   ViewChangeMessage message;
