@@ -94,7 +94,8 @@ std::optional<std::string> KeptFile::Header::mismatch(const Header& wanted) cons
   if (key != wanted.key) return "another key_file";
   if (groups != wanted.groups) return "other groups";
   if (group_count != wanted.group_count) return "another number of groups";
-  if (ownership_epoch != wanted.ownership_epoch) return "another ownership of keys";
+  const bool is_erased = wanted.ownership_epoch == kChangingOwnership;
+  if (!is_erased && ownership_epoch != wanted.ownership_epoch) return "another ownership of keys";
   if (state == State::closed) return std::nullopt;
   if (wanted.boot == decltype(boot){} || boot != wanted.boot) {
     return "it was in use when the machine stopped";

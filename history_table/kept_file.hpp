@@ -22,6 +22,12 @@
 
 namespace prophecy::table {
 
+// An ownership of keys that change hands while the sketcher runs: before it answers by an entry, it
+// erases what earlier ones have left of that key. So it may begin with a file of any ownership; and
+// of its own file nobody else may, since entries there are older than what other owners have
+// answered meanwhile.
+constexpr std::uint64_t kChangingOwnership = UINT64_MAX;
+
 // What the entries of a table depend on. A file of another identity is emptied.
 struct Identity {
   using Id = std::array<std::uint8_t, 32>;
@@ -29,7 +35,7 @@ struct Identity {
   std::uint32_t digest = 0;           // the kind of the sketches
   Id key{};                           // of the secret under which they are made
   Id groups{};                        // of the groups that answer, in their order
-  std::uint64_t ownership_epoch = 0;  // of the keys that are this sketcher's; 0: all, always
+  std::uint64_t ownership_epoch = 0;  // which keys are this sketcher's; 0: all, always
   std::uint32_t group_count = 0;      // that have write floors in front of the entries
 
   bool operator==(const Identity&) const = default;

@@ -27,7 +27,11 @@ namespace prophecy::dht {
 
 // By how much two clocks' speeds differ at most from real time, and how finely they are read.
 struct ClockBounds {
-  std::uint32_t drift_ppm = 1000;
+  // The kernel lets whoever disciplines its clock change the speed of CLOCK_BOOTTIME by a tenth
+  // (ADJ_TICK), by 500 parts in a million (ADJ_FREQUENCY), and by as much again while an offset is
+  // slewed. chronyd does: by up to 8 % unless its maxslewrate is lower, after the network was away.
+  // What is left is the oscillator's own error.
+  std::uint32_t drift_ppm = 102'000;
   Span grain = std::chrono::milliseconds(10);
 };
 

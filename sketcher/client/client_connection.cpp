@@ -142,6 +142,7 @@ void ClientConnection::shake_hands() {
     return refuse_handshake("TLS: not a member of the ring");
   context_.worker.counters.tls.handshakes.add();
   if (tls.resumed()) context_.worker.counters.tls.resumed.add();
+  if (listener_.members != nullptr) owner_.on_member_known(*this);
   client_.client_certificate_verified = tls.peer_verified();
   if (tls.speaks_http2()) return serve_http2({});
   // Without ALPN, a client speaks HTTP/1.1.

@@ -41,6 +41,8 @@ class ConnectionOwner {
  public:
   // The connection is that of another address than its peer's. False: it may have no more.
   [[nodiscard]] virtual bool on_address_known(const IpAddress& address) = 0;
+  // Its handshake has shown that it is a member's, where members come to.
+  virtual void on_member_known(ClientConnection& connection) = 0;
   // Its address counts as taken, if it is known.
   virtual void on_connection_closed(ClientConnection& connection) = 0;
 
@@ -74,6 +76,12 @@ class ClientConnection final : private StreamHost,
   void drain();
 
   [[nodiscard]] const std::optional<IpAddress>& address() const { return address_; }
+  // Whether it is where members come to, and not known for one's yet.
+  [[nodiscard]] bool may_be_strangers() const {
+    return listener_.members != nullptr && state_ == State::handshake;
+  }
+  // Others are to have its place. Requires may_be_strangers().
+  void refuse_stranger() { refuse_handshake("TLS: too many handshakes"); }
 
   // Where its owner keeps it.
   [[nodiscard]] std::size_t position() const { return position_; }

@@ -73,9 +73,11 @@ Result<table::ExportTotals> for_each_block(table::ExportReader& reader, const Is
   }
 }
 
-// That of an export of ours.
+// That of an export of ours. Whose keys its entries were is no part of it: what an import does not
+// know of, it makes out of date.
 table::Identity identity_of(const Installation& installation) {
   table::Identity identity = installation.table_identity;
+  identity.ownership_epoch = 0;
   identity.group_count = static_cast<std::uint32_t>(installation.settings.groups.size());
   return identity;
 }

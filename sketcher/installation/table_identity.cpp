@@ -1,5 +1,8 @@
 #include "sketcher/installation/table_identity.hpp"
 
+#include <algorithm>
+
+#include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "base/digest.hpp"
 
@@ -35,6 +38,35 @@ void add(Sha256& hash, const sketch::Forwarding& forwarding) {
   add(hash, forwarding.group_client.to_string());
 }
 
+std::string_view to_text(MemberRole role) {
+  switch (role) {
+    case MemberRole::both:
+      return "both";
+    case MemberRole::request:
+      return "request";
+    case MemberRole::response:
+      return "response";
+  }
+  UNREACHABLE();
+}
+
+// Which partitions are this sketcher's: all, those that a configured list of members gives it, or
+// now these and now those.
+std::uint64_t ownership_of(const std::optional<RingSettings>& ring) {
+  if (!ring) return 0;
+  if (ring->living) return table::kChangingOwnership;
+  Sha256 list;
+  add(list, ring->name);
+  for (const RingMember& member : ring->members) {
+    add(list, member.name);
+    add(list, to_text(member.role));
+    add(list, std::to_string(member.weight));
+  }
+  const Sha256::Digest digest = list.finish();
+  return std::clamp<std::uint64_t>(Reader(digest).integer<std::uint64_t>(), 1,
+                                   table::kChangingOwnership - 1);
+}
+
 }  // namespace
 
 table::Identity table_identity(const Installation& installation, const sketch::Secret& secret) {
@@ -49,6 +81,7 @@ table::Identity table_identity(const Installation& installation, const sketch::S
     add(groups, installation.settings.groups[i], installation.groups[i]);
   add(groups, installation.settings.forwarding);
   identity.groups = groups.finish();
+  identity.ownership_epoch = ownership_of(installation.settings.ring);
   return identity;
 }
 

@@ -1,6 +1,7 @@
 // What a history table that was kept is compared with: whether the sketches in it are ours, and the
 // groups the same, so that neither is an answer taken for another group's, nor a sigma for one of
-// another numbering.
+// another numbering; and whether its entries were this sketcher's alone ever since, or others may
+// have answered by newer ones.
 #pragma once
 
 #include "base/digest.hpp"

@@ -9,6 +9,9 @@ namespace {
 constexpr Duration kBeyondOwners = seconds(2);
 // Many clients share a connection.
 constexpr std::uint32_t kStreamsMax = 4096;
+// Beside what members add.
+constexpr std::size_t kRoomBytes = 4 << 10;
+constexpr std::size_t kRoomFields = 64;
 
 MemberTimes times_of(const Settings& settings) {
   Duration answer = settings.timeouts.total;
@@ -19,8 +22,19 @@ MemberTimes times_of(const Settings& settings) {
           .owner = settings.ring->owner_wait};
 }
 
+// What the other member has taken from its client or from an origin is within the limits, and has
+// got some fields more since: of its own, or by rules of a route. A floor's target is a written URI
+// after its prefix was rewritten, or one that was resolved against that.
+http::MessageLimits with_room(const http::MessageLimits& of_others) {
+  http::MessageLimits limits = of_others;
+  limits.target_bytes_max = 3 * limits.target_bytes_max + kRoomBytes;
+  limits.header_bytes_max = 2 * limits.header_bytes_max + kRoomBytes;
+  limits.header_count_max = 2 * limits.header_count_max + kRoomFields;
+  return limits;
+}
+
 http::Http2Limits limits_of(const Settings& settings) {
-  return {.request = settings.limits.request,
+  return {.request = with_room(settings.limits.request),
           .streams_max = kStreamsMax,
           .bodies_bytes_max = settings.limits.arriving_bytes_max,
           .unsent_bytes_max = settings.limits.untaken_bytes_max,
@@ -32,8 +46,9 @@ http::Http2Limits limits_of(const Settings& settings) {
 MemberService::MemberService(boost::asio::io_context& loop, const Installation& installation,
                              WorkerContext& context, const SessionContext& clients,
                              std::uint32_t worker)
-    : links_(loop, *installation.ring_tls->client, context.shared, worker,
-             context.settings.limits.answer, times_of(context.settings)),
+    : answer_limits_(with_room(context.settings.limits.answer)),
+      links_(loop, *installation.ring_tls->client, context.shared, worker, answer_limits_,
+             times_of(context.settings)),
       directory_(context.shared.ring().members),
       listener_{.tls = installation.ring_tls->server.get(),
                 .http1 = false,

@@ -22,6 +22,7 @@ class MemberService {
   [[nodiscard]] SessionContext& sessions() { return sessions_; }
 
  private:
+  const http::MessageLimits answer_limits_;
   MemberLinks links_;
   MemberDirectory directory_;
   PeerSettings peers_;  // nobody is announced, or trusted, by an address

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <deque>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -37,6 +38,8 @@ constexpr Duration kLull = seconds(1);
 // So long does an origin wait for a client that takes nothing of a large answer.
 constexpr Duration kUntaken = seconds(1);
 constexpr std::size_t kSpareBodyBytesMax = 64 << 20;
+// Where members come to, handshakes under way.
+constexpr std::size_t kStrangersMax = 256;
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
@@ -73,11 +76,13 @@ class Worker final : private ConnectionOwner {
   void make_groups(const WorkerSetup& setup);
   void make_client_limits(std::uint32_t worker);
   void on_connection_closed(ClientConnection& connection) override;
+  void on_member_known(ClientConnection& connection) override;
   bool on_address_known(const IpAddress& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
   void join_ring(WorkerSetup& setup);
-  void add_connection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
-                      SessionContext& context);
+  void on_member_accepted(UniqueFd socket, const IpAddress& peer);
+  ClientConnection& add_connection(UniqueFd socket, const IpAddress& peer,
+                                   const ListenerTraits& listener, SessionContext& context);
   // Once a second: storage that nothing has needed since, requests that nobody reads any more,
   // bodies in files that give way to others.
   void tidy_up();
@@ -137,6 +142,7 @@ class Worker final : private ConnectionOwner {
   std::unique_ptr<MemberService> members_;  // in a ring
   std::unique_ptr<RingTurns> turns_;        // in a living one
   std::unique_ptr<Acceptor> member_acceptor_;
+  std::deque<ClientConnection*> perhaps_strangers_;  // at member_acceptor_, the oldest first
   std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
@@ -317,10 +323,23 @@ void Worker::join_ring(WorkerSetup& setup) {
         std::move(setup.wake), std::move(ordered), settings_.groups.size() == 1,
         [this] { owner_timers_.expire_all(); }, log_);
   }
-  member_acceptor_ = std::make_unique<Acceptor>(
-      loop_, std::move(setup.member_listener), [this](UniqueFd socket, const IpAddress& peer) {
-        add_connection(std::move(socket), peer, members_->listener(), members_->sessions());
-      });
+  member_acceptor_ = std::make_unique<Acceptor>(loop_, std::move(setup.member_listener),
+                                                [this](UniqueFd socket, const IpAddress& peer) {
+                                                  on_member_accepted(std::move(socket), peer);
+                                                });
+}
+
+// Whoever reaches that address may begin a handshake there. Members do so once each; the oldest of
+// too many gives way, and a member tries again.
+void Worker::on_member_accepted(UniqueFd socket, const IpAddress& peer) {
+  ClientConnection& connection =
+      add_connection(std::move(socket), peer, members_->listener(), members_->sessions());
+  if (connection.may_be_strangers()) perhaps_strangers_.push_back(&connection);
+  if (perhaps_strangers_.size() > kStrangersMax) perhaps_strangers_.front()->refuse_stranger();
+}
+
+void Worker::on_member_known(ClientConnection& connection) {
+  std::erase(perhaps_strangers_, &connection);
 }
 
 void Worker::make_groups(const WorkerSetup& setup) {
@@ -445,15 +464,15 @@ void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const 
   }
 }
 
-void Worker::add_connection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
-                            SessionContext& context) {
+ClientConnection& Worker::add_connection(UniqueFd socket, const IpAddress& peer,
+                                         const ListenerTraits& listener, SessionContext& context) {
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
-  connections_
-      .add(std::make_unique<ClientConnection>(std::move(socket), peer, listener, context,
-                                              transport::ReadinessLoop::of(loop_), owner))
-      .start();
+  ClientConnection& added = connections_.add(std::make_unique<ClientConnection>(
+      std::move(socket), peer, listener, context, transport::ReadinessLoop::of(loop_), owner));
+  added.start();
+  return added;
 }
 
 bool Worker::on_address_known(const IpAddress& address) {
@@ -465,6 +484,7 @@ bool Worker::on_address_known(const IpAddress& address) {
 void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
   if (connection.address()) addresses_.give_back(*connection.address());
+  if (members_ && !connection.address()) std::erase(perhaps_strangers_, &connection);
   const bool was_full = connections_.full();
   // Not at once: its code is on the stack.
   if (closed_.empty()) asio::post(loop_, [this] { closed_.clear(); });

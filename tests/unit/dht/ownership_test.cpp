@@ -129,6 +129,18 @@ TEST_CASE("a wait outlasts a lease whichever clock is fast") {
   CHECK(outlast(lease, {.drift_ppm = 0, .grain = milliseconds(10)}) == lease + milliseconds(10));
 }
 
+TEST_CASE("a wait outlasts a lease whatever a clock daemon may do to the two clocks") {
+  // ADJ_TICK: a tenth; ADJ_FREQUENCY and ADJ_OFFSET: 500 parts in a million each; an oscillator:
+  // 100.
+  constexpr std::int64_t kMillion = 1'000'000;
+  constexpr std::int64_t kOff = kMillion / 10 + 500 + 500 + 100;
+  const Span lease = seconds(4);
+  const Span on_a_fast_clock = lease / (kMillion - kOff) * (kMillion + kOff);
+  CHECK(outlast(lease, ClockBounds{}) > on_a_fast_clock);
+  // What a crash costs: a lease, and two seconds at most.
+  CHECK(outlast(lease, ClockBounds{}) < lease + seconds(1));
+}
+
 TEST_CASE("a view is told to the workers once its words are") {
   Site member;
   CHECK(member.permissions.view() == 0);

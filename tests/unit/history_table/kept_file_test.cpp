@@ -166,6 +166,17 @@ TEST_CASE_METHOD(FileFixture, "a table of another identity is emptied, and says 
   }
 }
 
+TEST_CASE_METHOD(
+    FileFixture,
+    "whoever erases former owners' entries may begin with anybody's, not the other way") {
+  identity.ownership_epoch = GENERATE(as<std::uint64_t>(), 0, 3, table::kChangingOwnership);
+  leave_table(GENERATE(true, false));
+  identity.ownership_epoch = table::kChangingOwnership;
+  check_warm();
+  identity.ownership_epoch = GENERATE(0, 3);
+  check_emptied("another ownership of keys");
+}
+
 TEST_CASE_METHOD(FileFixture, "one bit changed in a closed file empties it") {
   leave_table(true);
   const std::string whole = text();
