@@ -10,8 +10,14 @@
 namespace prophecy::test {
 
 // True when the condition came true in time.
+#ifdef __SANITIZE_THREAD__
+inline constexpr Duration kPatience = seconds(80);
+#else
+inline constexpr Duration kPatience = seconds(10);
+#endif
+
 inline bool run_until(boost::asio::io_context& io, const std::function<bool()>& condition,
-                      Duration timeout = seconds(10)) {
+                      Duration timeout = kPatience) {
   const TimePoint end = std::chrono::steady_clock::now() + timeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= end) return false;
