@@ -261,12 +261,13 @@ TEST_CASE_METHOD(FileFixture, "a file is one process's, and its successor waits 
   REQUIRE(child >= 0);
   if (child == 0) {
     const auto table = open();
-    (void)!::write(ready[1], "x", 1);
+    (void)!::write(ready[1], table ? "x" : "-", 1);
     ::usleep(300'000);
     ::_exit(0);
   }
   char byte;
   REQUIRE(::read(ready[0], &byte, 1) == 1);
+  CHECK(byte == 'x');
   check_warm();
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
