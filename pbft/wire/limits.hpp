@@ -24,6 +24,8 @@ constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;
 // What such a batch takes beside the operations: else many small ones, for which no checkpoint is
 // due, would fill a log whose bytes are those of frames.
 constexpr std::uint64_t kBatchOverheadMax = 512 * 1024;
+// What a primary may choose for its own, without its authenticator: operations may be empty.
+constexpr std::uint64_t kBatchBytesChosenMax = kBatchOverheadMax - 2048;
 // Signed requests of a batch: each may have to be checked by its signature, at every backup.
 constexpr std::uint32_t kBatchSignaturesMax = 64;
 constexpr std::uint32_t kSessionsMax = 4096;     // of one client
@@ -60,6 +62,7 @@ constexpr std::uint64_t kEpochStepMax = std::uint64_t{1} << 20;
 constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in a view-change
 
 static_assert(kBatchRequestsMax <= 65535);
+static_assert(kBatchBytesChosenMax + 4 + kAuthenticatorSizeMax <= kBatchOverheadMax);
 static_assert(kSessionsMax / kSessionsPerBlock <= 64, "one bit a block");
 static_assert(kPrePrepareBytesMax + kSealSizeMax <= kFrameBytesMax);
 static_assert(kResultBytesMax + 4096 < kFrameBytesMax);

@@ -155,8 +155,7 @@ bool Agreement::admits(const PrePrepareMessage& head) {
     return refuse(DropReason::outside_water_marks);
   }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
-  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max ||
-      log_.unstable_bytes(head.primary) >= context_.left_by_one_max()) {
+  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max || leaves_too_much(head)) {
     return refuse(DropReason::queue_full);
   }
   return true;

@@ -58,6 +58,13 @@ class Agreement {
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
   [[nodiscard]] std::uint64_t agreed() const { return committed_from(settled()); }
+  // A batch that its primary has proposed waits here for bodies, and is not pre-prepared before.
+  [[nodiscard]] bool awaits_bodies() const {
+    return std::any_of(awaiting_bodies_.begin(), awaiting_bodies_.end(), [&](std::uint64_t one) {
+      const Slot* slot = log_.reaches(one) ? log_.find(one) : nullptr;
+      return slot != nullptr && slot->phase == SlotPhase::awaited && slot->pre_prepare != nullptr;
+    });
+  }
   // Up to it everything is ordered; or, where this replica is behind the stable checkpoint, stable,
   // or committed beyond.
   [[nodiscard]] std::uint64_t settled_by_group() const;
@@ -83,6 +90,13 @@ class Agreement {
   }
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  // Its primary has left much above the stable checkpoint, and what it proposes is not the next
+  // that can be agreed on. That one is always taken, or correct primaries that a bad network has
+  // had leave so much could propose nothing more, and no checkpoint would ever take it away.
+  [[nodiscard]] bool leaves_too_much(const PrePrepareMessage& head) const {
+    return log_.unstable_bytes(head.primary) >= context_.left_by_one_max() &&
+           head.sequence > std::max(agreed(), settled_by_group()) + 1;
+  }
   // Too many numbers lie between it and those of which this replica knows a proposal.
   [[nodiscard]] bool is_far_ahead(std::uint64_t sequence) const;
   // True when the time is near this replica's own.

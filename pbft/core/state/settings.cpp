@@ -37,8 +37,8 @@ Result<> check(const ReplicaSettings& s) {
   if (s.batch_requests_max < 1 || s.batch_requests_max > kBatchRequestsMax) {
     return invalid("1 to 4096 requests in a batch");
   }
-  if (s.batch_bytes_max < 1 || s.batch_bytes_max > kBatchOverheadMax) {
-    return invalid("at most 512 KiB in a batch");
+  if (s.batch_bytes_max < 1 || s.batch_bytes_max > kBatchBytesChosenMax) {
+    return invalid("at most 510 KiB in a batch");
   }
   if (s.checkpoint_interval < 1 || s.checkpoint_bytes < 1) return invalid("a checkpoint interval");
   if (s.window < 2 * s.checkpoint_interval || s.window > kWindowMax) {

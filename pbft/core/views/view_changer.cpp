@@ -53,7 +53,9 @@ bool ViewChanger::is_held_up() const {
   const std::uint64_t settled = lacks_bodies() ? agreement_.agreed() : agreement_.settled();
   return settled >= agreement_.high_water_mark() ||
          (settled >= log_.highest_proposed() &&
-          (log_.view_bytes() >= context_.settings.log_bytes_max || context_.is_record_full()));
+          (log_.view_bytes() >= context_.settings.log_bytes_max || context_.is_record_full()) &&
+          // Nor are bodies that do not come, whose sizes count as well: no checkpoint brings them.
+          !agreement_.awaits_bodies());
 }
 
 bool ViewChanger::has_no_room() const {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/core/ordering/patience.hpp"
 #include "pbft/whole_group.hpp"
 
@@ -165,6 +166,18 @@ TEST_CASE("A primary that fills its log at once each time cannot leave a client 
   CHECK((group.view_changes() > 0) == is_censor);
   group.run_until(group.now() + seconds(1));
   CHECK(group.executed(1) > 150);
+}
+
+// The log counts a body with the size that its name says, whether it comes or not.
+TEST_CASE("A primary whose batches wait for bodies that do not come is not held up by a full log") {
+  Subject backup(1, one_request_to_a_log());
+  const std::uint64_t bytes = GENERATE(100u, 600u);
+  const BodyName absent{bytes, sha256(as_bytes("no body"))};
+  backup.feed(pre_prepare(1, {by_digest(1, absent)}).frame);
+  backup.feed(retransmitted(request(1, "left out", false, 0, 0, kFilling)));
+  for (int i = 0; i < 200 && backup.replica.view() == 0; ++i)
+    backup.tick(milliseconds(50));
+  CHECK(backup.replica.view() == 1);
 }
 
 }  // namespace prophecy::pbft::test

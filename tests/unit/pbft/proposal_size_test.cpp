@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/bodies/body_frames.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/sealed.hpp"
 
@@ -63,6 +64,31 @@ TEST_CASE("What many requests of a batch take beside their operations is bounded
   CHECK(is_taken(naming(count)));
   CHECK_FALSE(is_taken(naming(count + 1)));
   CHECK(is_taken(requests_of(400, kBatchRequestsMax)));
+}
+
+TEST_CASE(
+    "The fullest batch of empty operations is taken, at the largest size that can be chosen") {
+  constexpr std::uint32_t kFaults = 3;
+  const QuorumRule quorum = QuorumRule::standard(kFaults);
+  ReplicaSettings settings;
+  settings.faults = kFaults;
+  settings.batch_requests_max = kBatchRequestsMax;
+  settings.batch_bytes_max = kBatchBytesChosenMax;
+  REQUIRE(check(settings).has_value());
+  const KeyRing client = ring_of(kClient, quorum.replicas);
+  RequestQueue queue(settings, quorum);
+  std::vector<RequestQueue::Displaced> displaced;
+  for (std::uint32_t session = 0; session < kBatchRequestsMax; ++session) {
+    const Frame frame =
+        finish_request(begin_request(ByteView{}, quorum.replicas), session, 1, false, 0, client);
+    const auto message = decode_request(*frame, quorum.replicas);
+    REQUIRE(message.has_value());
+    REQUIRE(queue.add(*message, *frame, sha256(message->content), {}, RequestQueue::Place::last,
+                      displaced));
+  }
+  REQUIRE(queue.first_is_full());
+  const auto made = queue.take().builder.finish(0, 1, {}, ring_of(0, quorum.replicas));
+  CHECK(decode_pre_prepare(*made.frame, quorum.replicas).has_value());
 }
 
 TEST_CASE("A batch names no more bodies than a replica can hold when it executes them") {

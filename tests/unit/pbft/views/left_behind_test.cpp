@@ -3,6 +3,7 @@
 
 #include "pbft/group.hpp"
 #include "pbft/views/view_frames.hpp"
+#include "pbft/whole_group.hpp"
 #include "pbft/wire/sealed.hpp"
 
 namespace prophecy::pbft::test {
@@ -101,6 +102,34 @@ TEST_CASE("What faulty replicas have left on a disk keeps no primary from propos
   REQUIRE(primary.replica.status().state == ReplicaState::normal);
   primary.feed(request(100));
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+// A network that loses votes for a while, and a replica that is silent. Each correct primary has
+// proposed one batch meanwhile, larger than what one may leave behind.
+TEST_CASE("What correct primaries have left behind keeps none of them from proposing for ever") {
+  constexpr NodeId kSilent = 3;
+  ReplicaSettings settings = with_small_log();
+  settings.log_bytes_max = GENERATE(1'000'000u, 2000u);
+  WholeGroup group(settings);
+  bool loses_votes = true;
+  group.lose([&](NodeId to, ByteView frame) {
+    const auto header = peek_header(frame);
+    return to == kSilent || header->sender == kSilent ||
+           (loses_votes && header->type == MessageType::prepare);
+  });
+  // The next batch at a number is another one.
+  for (std::uint32_t session = 0; session < 100; ++session) {
+    group.at(TimePoint{} + milliseconds(100 + 300 * session), [&group, session] {
+      for (NodeId to = 0; to < kReplicas; ++to) {
+        group.send(to, retransmitted(request(1, std::string(9000, 'x'), false, 0, session)));
+      }
+    });
+  }
+  REQUIRE(group.run_until(TimePoint{} + minutes(5), [&] { return group.replica(0).view() >= 4; }));
+  group.run_until(group.now() + milliseconds(100));
+  REQUIRE(group.executed(0) == 0);
+  loses_votes = false;
+  CHECK(group.run_until(group.now() + minutes(10), [&] { return group.executed(0) > 0; }));
 }
 
 }  // namespace prophecy::pbft::test
