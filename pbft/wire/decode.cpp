@@ -80,18 +80,17 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
   if (count > reader.remaining() / request_size_min) return std::nullopt;
   message.requests.reserve(count);
   std::uint64_t operations = 0;
-  std::uint64_t overhead = frame.size();
+  message.overhead = frame.size();
   for (std::uint32_t i = 0; i < count; ++i) {
     const ByteView bytes = reader.sized(kFrameBytesMax);
     const auto request = decode_request(bytes, replicas);
     if (!request) return std::nullopt;
     message.requests.push_back(*request);
     operations += operation_bytes(*request);
-    if (!request->body) overhead -= request->operation.size();
+    if (!request->body) message.overhead -= request->operation.size();
   }
   message.authenticator = reader.raw(replicas * kTagSize);
-  const bool is_too_large = operations > kBatchBytesMax || overhead > kBatchOverheadMax;
-  if (!reader.complete() || (count > 1 && is_too_large)) return std::nullopt;
+  if (!reader.complete() || (count > 1 && operations > kBatchBytesMax)) return std::nullopt;
   return message;
 }
 

@@ -52,6 +52,7 @@ struct PrePrepareMessage {
   ByteView head;           // the fixed fields, authenticated together with the batch's digest
   ByteView authenticator;  // the requests between them carry their clients' own MACs
   std::vector<RequestMessage> requests;
+  std::uint64_t overhead = 0;  // of the frame: its bytes beside the operations
 };
 
 // A prepare, a commit or a decision, whose view says nothing.

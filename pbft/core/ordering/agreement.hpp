@@ -89,6 +89,8 @@ class Agreement {
         .done();
   }
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
+  // From another replica. Nothing: it is dropped, and counted.
+  [[nodiscard]] std::optional<PrePrepareMessage> decode_proposal(ByteView frame);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // Its primary has left much above the stable checkpoint, and what it proposes is not the next
   // that can be agreed on. That one is always taken, or correct primaries that a bad network has
