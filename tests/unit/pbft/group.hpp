@@ -14,8 +14,8 @@
 
 #include "pbft/client/client.hpp"
 #include "pbft/core/replica.hpp"
-#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/core/state/absence.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
