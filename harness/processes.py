@@ -139,13 +139,14 @@ def _group_of(pid):
 
 
 def _running_threads(pid):
-    """Those that are neither stopped nor at their end."""
+    """Those that are neither stopped nor at their end; nor asleep in the kernel for something that no signal ends:
+    they take it before they go on. (A shell that starts a program by vfork waits there until that goes on, too.)"""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except (FileNotFoundError, ProcessLookupError):
         return []
     states = [stat_fields(f"{pid}/task/{thread}") for thread in threads]
-    return [fields[0] for fields in states if fields and fields[0] not in "TtZX"]
+    return [fields[0] for fields in states if fields and fields[0] not in "TtDZX"]
 
 
 def waited_for_processor_s(pid):
