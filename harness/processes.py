@@ -139,8 +139,8 @@ def _group_of(pid):
 
 
 def _running_threads(pid):
-    """Those that are neither stopped nor at their end; nor asleep in the kernel for something that no signal ends:
-    they take it before they go on. (A shell that starts a program by vfork waits there until that goes on, too.)"""
+    """The states of the process's threads that may still run: neither stopped, nor ended, nor in uninterruptible
+    sleep. Such a sleeper stops when it wakes; a shell that starts a program by vfork sleeps so until that goes on."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except (FileNotFoundError, ProcessLookupError):

@@ -30,7 +30,7 @@ struct ClockBounds {
   // The kernel lets whoever disciplines its clock change the speed of CLOCK_BOOTTIME by a tenth
   // (ADJ_TICK), by 500 parts in a million (ADJ_FREQUENCY), and by as much again while an offset is
   // slewed. chronyd does: by up to 8 % unless its maxslewrate is lower, after the network was away.
-  // What is left is the oscillator's own error.
+  // The rest of the bound is for the oscillator's own error.
   std::uint32_t drift_ppm = 102'000;
   Span grain = std::chrono::milliseconds(10);
 };

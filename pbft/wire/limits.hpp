@@ -21,10 +21,11 @@ constexpr std::size_t kFrameBytesMax = 20 * 1024 * 1024;
 constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16 bits in a sigma
 // Of a batch of several requests, with the bodies that they name. A larger request travels alone.
 constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;
-// What such a batch takes beside the operations: else many small ones, for which no checkpoint is
-// due, would fill a log whose bytes are those of frames.
+// Bytes of such a batch beside its operations. Logs count the bytes of frames, but checkpoints are
+// due by operations: without this bound, batches of many small requests would fill a log before any
+// checkpoint is due.
 constexpr std::uint64_t kBatchOverheadMax = 512 * 1024;
-// What a primary may choose for its own, without its authenticator: operations may be empty.
+// The same for batches that a correct primary builds, without its authenticator.
 constexpr std::uint64_t kBatchBytesChosenMax = kBatchOverheadMax - 2048;
 // Signed requests of a batch: each may have to be checked by its signature, at every backup.
 constexpr std::uint32_t kBatchSignaturesMax = 64;

@@ -183,8 +183,7 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
       {"lease",
        "How long this sketcher may answer by its part of the history after its last successful "
        "renewal, which it tries four times in that time. So long, and a quarter longer since "
-       "clocks "
-       "differ, do requests wait for a member that has died. The same at all members."},
+       "clocks differ, do requests wait for a member that has died. The same at all members."},
       dht::kLeaseMin, minutes(5), seconds(4));
   living.without_zookeeper = section.duration(
       {"without_zookeeper",

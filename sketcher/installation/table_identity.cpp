@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "base/digest.hpp"
 
@@ -38,18 +37,6 @@ void add(Sha256& hash, const sketch::Forwarding& forwarding) {
   add(hash, forwarding.group_client.to_string());
 }
 
-std::string_view to_text(MemberRole role) {
-  switch (role) {
-    case MemberRole::both:
-      return "both";
-    case MemberRole::request:
-      return "request";
-    case MemberRole::response:
-      return "response";
-  }
-  UNREACHABLE();
-}
-
 // Which partitions are this sketcher's: all, those that a configured list of members gives it, or
 // now these and now those.
 std::uint64_t ownership_of(const std::optional<RingSettings>& ring) {
@@ -59,7 +46,7 @@ std::uint64_t ownership_of(const std::optional<RingSettings>& ring) {
   add(list, ring->name);
   for (const RingMember& member : ring->members) {
     add(list, member.name);
-    add(list, to_text(member.role));
+    add(list, std::to_string(static_cast<int>(member.role)));
     add(list, std::to_string(member.weight));
   }
   const Sha256::Digest digest = list.finish();

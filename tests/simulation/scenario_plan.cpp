@@ -514,7 +514,7 @@ void Planner::plan_unmarked_disks() {
       });
   if (is_apart || !machines_.chance(60)) return;
   Ingredient& disks = add(IngredientKind::unmarked_disks);
-  disks.nodes = machines_.next() & (scenario_.all_replicas());
+  disks.nodes = machines_.next() & scenario_.all_replicas();
   disks.offset = milliseconds(machines_.below(1500));
   // A stall holds up the assembly of some for longer than the others wait, and these have lost
   // their memory then: with a faulty one beside them too many.

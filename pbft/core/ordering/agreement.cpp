@@ -175,7 +175,7 @@ bool Agreement::is_far_ahead(std::uint64_t sequence) const {
   return sequence > known + ahead_max;
 }
 
-// What is on record, from before there was that bound on batches, is taken all the same.
+// Batches on record are not checked here: some may be older than this bound.
 std::optional<PrePrepareMessage> Agreement::decode_proposal(ByteView frame) {
   auto message = decode_pre_prepare(frame, context_.quorum.replicas);
   if (message && (message->requests.size() <= 1 || message->overhead <= kBatchOverheadMax)) {

@@ -58,7 +58,7 @@ class Agreement {
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
   [[nodiscard]] std::uint64_t agreed() const { return committed_from(settled()); }
-  // A batch that its primary has proposed waits here for bodies, and is not pre-prepared before.
+  // Some batch that its primary has proposed waits here for bodies; it is pre-prepared after them.
   [[nodiscard]] bool awaits_bodies() const {
     return std::any_of(awaiting_bodies_.begin(), awaiting_bodies_.end(), [&](std::uint64_t one) {
       const Slot* slot = log_.reaches(one) ? log_.find(one) : nullptr;

@@ -1,8 +1,8 @@
-// What a batch's digest stands for: its content, and the bodies that it names, when they are here.
+// How `Agreement` takes up the content of a batch whose digest it knows, and the bodies that the
+// content names.
 #include "base/assert.hpp"
 #include "pbft/core/ordering/agreement.hpp"
 #include "pbft/core/state/new_view_choice.hpp"
-#include "pbft/wire/authenticated.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -60,7 +60,7 @@ void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaAction
   }
 }
 
-// Who has left the view must not prepare what it had settled on.
+// A replica that has left a view must not prepare a batch that the view had settled on.
 bool Agreement::may_take_up(const Slot& slot) const {
   return slot.phase == SlotPhase::certified ||
          (slot.phase == SlotPhase::awaited && slot.pre_prepare == nullptr &&

@@ -48,7 +48,8 @@ class Rejoin {
 
   // Nothing is remembered. Requires context.membership.incarnation.
   void begin(ReplicaActions& out);
-  // It remembers its silence, but not who has pledged to it.
+  // The journal has kept that this replica is silent, but not which replicas have pledged to it, so
+  // it asks all of them anew.
   void go_on() { next_tick_ = context_.now; }
   // Each is true when the frame was authentic.
   bool on_rejoin(ByteView frame, ReplicaActions& out);

@@ -60,8 +60,8 @@ struct Context {
   [[nodiscard]] std::uint64_t record_bytes_max() const {
     return Journal::kFullAt * settings.log_bytes_max + (quorum.weak - 1) * left_by_one_max();
   }
-  // What is not stable is no matter for those who propose: a faulty primary may have left it, and
-  // only what others propose takes it away.
+  // Records that are not stable keep no primary from proposing: a faulty primary may have left
+  // them, and only new proposals, with the checkpoints behind them, remove them.
   [[nodiscard]] bool is_record_full() const { return journal.stable_bytes() >= record_bytes_max(); }
   // So many others have voted alike to commit a batch that has not come.
   void note_unseen(std::uint64_t sequence, std::uint32_t votes) {

@@ -124,9 +124,9 @@ class Journal {
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
-  // Of contents that it holds on the disk, in times `log_bytes_max`: beyond so many that are
-  // stable, and what faulty primaries may have left among them, a primary proposes nothing more
-  // before a state is on the disk that takes their place.
+  // Bound on stable contents on the disk, in multiples of `log_bytes_max`. Beyond it, and the bytes
+  // that faulty primaries may have left there, a primary proposes nothing more before a state on
+  // the disk takes their place.
   static constexpr std::uint64_t kFullAt = 4;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t stable_bytes() const { return stable_bytes_; }

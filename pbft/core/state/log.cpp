@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {

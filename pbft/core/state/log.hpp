@@ -78,8 +78,8 @@ struct Slot {
   // In the current view:
   SlotPhase phase = SlotPhase::empty;
   Digest batch{};  // from awaited on
-  // Who has proposed it to this replica itself. What a new view begins with comes from others, who
-  // may write any name upon it.
+  // The primary that has proposed the batch to this replica itself. A batch that a new view begins
+  // with has none: other replicas hand it on, and may write any name upon it.
   std::optional<NodeId> proposer;
   Frame
       pre_prepare;  // from pre_prepared on, or while its bodies are awaited; null: the empty batch
