@@ -50,18 +50,17 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
   review_certificate();
-  if (remembered.base) {
-    // No vote is forgotten. They reach to the window behind the stable checkpoint, but for a disk
-    // that refused no further than the ring does from the base. So a group that was switched off as
-    // a whole has room for all batches behind its base, and need not find a state that nobody has.
-    // Where the record goes further, what lies in between comes as a state.
-    const std::uint64_t reach = std::min(checkpoints.stable_sequence() + context.settings.window,
-                                         remembered.base->sequence + log.capacity());
-    const std::uint64_t votes_end = std::max(reach, context.journal.last()) + 1;
-    const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
-    log.release_below(std::max(remembered.base->sequence + 1, first));
-    context.progress.last_proposed = remembered.base->sequence;
-  }
+  // No vote is forgotten, with a base or without. Votes reach to the window behind the stable
+  // checkpoint, but for a disk that refused no further than the ring does from the base. So a group
+  // that was switched off as a whole has room for all batches behind its base, and need not find a
+  // state that nobody has. Where the record goes further, what lies in between comes as a state.
+  const std::uint64_t begin = remembered.base ? remembered.base->sequence : 0;
+  std::uint64_t reach = checkpoints.stable_sequence() + context.settings.window;
+  if (remembered.base) reach = std::min(reach, begin + log.capacity());
+  const std::uint64_t votes_end = std::max(reach, context.journal.last()) + 1;
+  const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
+  log.release_below(std::max(begin + 1, first));
+  context.progress.last_proposed = begin;
   for (const Remembered::Proposed& proposed : remembered.proposed) {
     if (!log.reaches(proposed.sequence)) continue;
     const Frame content = content_of(remembered, proposed.sequence, proposed.batch);

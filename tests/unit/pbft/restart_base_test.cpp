@@ -157,6 +157,60 @@ TEST_CASE("A base that was wrong keeps its parts for as long as the disk may nam
   CHECK(backup.parts.holds(right));
 }
 
+// It has found its own state wrong at 13, and the one that is to take its place is not on the disk.
+TEST_CASE("A replica that is restarted without a base has forgotten none of its votes") {
+  Subject before(1, retaining_nothing());
+  Frame own;
+  for (std::uint64_t sequence = 1; sequence <= 13; ++sequence) {
+    if (sequence == 13) before.state = "a wrong state";
+    before.tick(seconds(2));
+    before.order(sequence, {request(sequence)});
+    before.executed(before.actions.executions.at(0).id, "result");
+    own = first_sent(before, MessageType::checkpoint);
+    const CheckpointMessage claim = *decode_checkpoint(*own);
+    if (sequence == 13) break;
+    for (const NodeId peer : {0u, 2u})
+      before.feed(
+          encode_checkpoint(sequence, claim.order, claim.replies, claim.service, ring(peer)));
+  }
+  const CheckpointMessage claim = *decode_checkpoint(*own);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  for (const NodeId peer : {0u, 2u})
+    before.feed(encode_checkpoint(13, claim.order, claim.replies, right, ring(peer)));
+  before.answers_flushes = false;
+  before.tick(milliseconds(300));
+  REQUIRE(before.sent(MessageType::fetch_parts) == 1);
+  before.feed(encode_part_message(*theirs.read(right), ring(0)));
+  REQUIRE(before.restores == 1);
+  const auto batch = pre_prepare(14, {request(14)});
+  before.feed(batch.frame);
+  REQUIRE(before.sent(MessageType::prepare) == kReplicas - 1);
+  before.feed(prepare(2, 14, batch.batch));
+  REQUIRE(before.sent(MessageType::commit) == kReplicas - 1);
+  REQUIRE_FALSE(read_journal({before.disk.begin(), before.disk.end()}, kReplicas)->base);
+
+  Subject again(1, retaining_nothing(), before.restarted(), before.parts);
+  REQUIRE(again.replica.status().last_stable == 13);
+  SECTION("for those that another primary asks for") {
+    again.feed(request(15));
+    for (int i = 0; i < 1000 && again.sent(MessageType::view_change) == 0; ++i)
+      again.tick(milliseconds(10));
+    const Frame frame = first_sent(again, MessageType::view_change);
+    const auto message = decode_view_change(*frame, kReplicas);
+    REQUIRE(message);
+    REQUIRE(message->prepared.size() == 1);
+    CHECK(message->prepared[0].sequence == 14);
+    CHECK(message->pre_prepared.size() == 1);
+  }
+  SECTION("nor votes for another batch") {
+    again.tick(seconds(1));
+    REQUIRE(again.restores == 1);
+    again.feed(pre_prepare(14, {request(14, "another")}).frame);
+    CHECK(again.sent(MessageType::prepare) == 0);
+  }
+}
+
 TEST_CASE("A state that is replaced while it is flushed does not become the base") {
   Subject backup(1, retaining_nothing());
   backup.state = "a wrong state";
