@@ -26,7 +26,11 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
   // 32 bits of seconds; the rest of a Status's counter counts within one start.
   membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
   context.journal.membership(membership, out);
-  if (is_whole) resume(*remembered, out);
+  if (is_whole) {
+    bodies.read_at_once(true);
+    resume(*remembered, out);
+    bodies.read_at_once(false);
+  }
   if (!is_whole || context.is_asking()) {
     execution.on_service_lost();
     rejoin.begin(out);

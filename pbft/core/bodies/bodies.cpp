@@ -255,7 +255,7 @@ void Bodies::on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint3
 }
 
 void Bodies::look_for_leaves(Body& body) {
-  while (!body.to_look_for_.empty() && looked_at_bytes_ < kLookedAtBytesMax) {
+  while (!body.to_look_for_.empty() && (reads_at_once_ || looked_at_bytes_ < kLookedAtBytesMax)) {
     const Digest leaf = body.to_look_for_.front();
     body.to_look_for_.pop_front();
     if (!body.wanted_.contains(leaf)) continue;  // it has come meanwhile

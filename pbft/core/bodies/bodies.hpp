@@ -119,6 +119,9 @@ class Bodies {
   // then on a client's turns are short.
   void ask_replicas(Body& body);
 
+  // While a replica starts: bodies on record are read and pinned at once, however large, since the
+  // shell sweeps the part store behind its start. Else an event reads only so much.
+  void read_at_once(bool at_once) { reads_at_once_ = at_once; }
   // The replica ends: what is kept now stays on the disk, whoever has handles.
   void close() { closed_ = true; }
 
@@ -197,6 +200,7 @@ class Bodies {
   // By replica: the bodies that are asked of it.
   std::vector<std::map<std::uint64_t, Body*>> asked_of_;
   bool closed_ = false;
+  bool reads_at_once_ = false;
   std::vector<BodyName> settled_;
   std::uint64_t looked_at_bytes_ = 0;  // in this event
   TimePoint next_timer_ = TimePoint::max();

@@ -65,6 +65,27 @@ TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its 
   }
 }
 
+// Of a replica that runs, no event reads as much of what is here.
+TEST_CASE("What is prepared outlasts a crash with a body of megabytes") {
+  auto bytes = std::make_shared<Bytes>(std::size_t{6} << 20);
+  for (std::size_t at = 0; at < bytes->size(); at += 1000)
+    (*bytes)[at] = static_cast<std::uint8_t>(at / 1000 * 31 ^ at >> 17);
+  const BodyTree large(bytes, 128 * 1024);
+  Subject before(1);
+  before.feed(pre_prepare(1, {by_digest(1, large.name())}).frame);
+  deliver(before, large);
+  REQUIRE(before.sent(MessageType::prepare) == kReplicas - 1);
+  MemoryPartStore parts;
+  for (const auto& [digest, part] : before.parts.all())
+    REQUIRE(parts.keep(digest, part));
+  ReplicaActions actions;
+  Replica again({}, ring(1), parts, before.inputs);
+  REQUIRE(again.start(before.restarted(), before.now, actions));
+  parts.sweep();
+  CHECK(parts.is_pinned(large.name().root));
+  CHECK(again.status().bodies_missing == 0);
+}
+
 TEST_CASE("A state takes no body away that a restart may still be asked for") {
   const Proposal proposal = pre_prepare(1, {by_digest(1)});
   Subject other(1, every_batch());
