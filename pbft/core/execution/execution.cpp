@@ -501,21 +501,20 @@ void ExecutionStage::begin_at_zero(ReplicaActions& out) {
 void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out) {
   state_ = State::running;
   CheckpointClaim claim{context_.progress.last_executed, {}, {}, service};
-  const auto roots = sessions_.build(
+  const auto [roots, is_kept] = sessions_.build(
       clients_,
       {claim.sequence, history_.digest(), context_.progress.agreed_time, epochs_.newest()}, parts_);
-  if (!roots) {
-    // The disk is full. The others' checkpoints do for this replica as well.
-    ++context_.counters.snapshots_failed;
-    return;
-  }
-  claim.order = roots->order;
+  claim.order = roots.order;
   // In doubt it has given no replies that others could repeat.
   const bool has_answered = !unreliable_ && !in_doubt_since_ && claim.sequence >= adopted_at_;
-  if (has_answered) claim.replies = roots->replies;
+  if (has_answered) claim.replies = roots.replies;
+  // Without the order there is no state to begin from, here or elsewhere. It is said all the same:
+  // what was ordered does not depend on a disk.
+  if (!is_kept) claim.service = {};
   // To what may be wrong there is no way back.
-  if (!unreliable_ && !snapshots_.add(claim)) ++context_.counters.snapshots_failed;
-  hold(unreliable_ ? std::vector{roots->order, roots->replies} : std::vector<Digest>{});
+  const bool is_added = is_kept && !unreliable_ && snapshots_.add(claim);
+  if (!is_added && !unreliable_) ++context_.counters.snapshots_failed;
+  hold(unreliable_ ? std::vector{roots.order, roots.replies} : std::vector<Digest>{});
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
   Frame frame =

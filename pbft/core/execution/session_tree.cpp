@@ -19,13 +19,56 @@ constexpr std::size_t kPieceBytes = 128 * 1024;
 static_assert(kSessionsPerBlock * (kResultInBlockMax + 128 + sizeof(Digest)) < kPartBytesMax);
 static_assert(kResultBytesMax / kPieceBytes < kPartChildrenMax);
 
-// Keeps it, unless it is there. Nothing when that fails.
-std::optional<Digest> keep(std::span<const Digest> children, ByteView payload, PartStore& parts) {
-  const Bytes part = encode_part(children, payload);
-  const Digest digest = sha256(part);
-  if (!parts.holds(digest) && !parts.keep(digest, part)) return std::nullopt;
-  return digest;
-}
+// All results beyond so many new bytes wait for the next checkpoint: a store takes only so much in
+// one event.
+constexpr std::size_t kNewBytesMax = std::size_t{32} << 20;
+static_assert(kResultBytesMax < kNewBytesMax);
+
+// How many parts were added, and refused, at some instant.
+struct Mark {
+  std::size_t added = 0;
+  std::size_t refused = 0;
+};
+
+// Keeps the parts of one tree, and remembers those that are new.
+class Keeper {
+ public:
+  explicit Keeper(PartStore& parts) : parts_(parts) {}
+
+  // The part's name, whether the store has taken it or refused.
+  Digest keep(std::span<const Digest> children, ByteView payload) {
+    const Bytes part = encode_part(children, payload);
+    const Digest digest = sha256(part);
+    if (parts_.holds(digest)) return digest;
+    if (parts_.keep(digest, part)) {
+      added_.emplace_back(digest, part.size());
+      added_bytes_ += part.size();
+    } else {
+      ++refused_;
+    }
+    return digest;
+  }
+  [[nodiscard]] bool has_room(std::size_t bytes) const {
+    return added_bytes_ + bytes <= kNewBytesMax;
+  }
+  [[nodiscard]] bool is_pinned(const Digest& digest) const { return parts_.is_pinned(digest); }
+  [[nodiscard]] Mark mark() const { return {added_.size(), refused_}; }
+  [[nodiscard]] bool has_refused(Mark since = {}) const { return refused_ > since.refused; }
+  // As it was then.
+  void take_back(Mark since) {
+    for (; added_.size() > since.added; added_.pop_back()) {
+      parts_.discard(added_.back().first);
+      added_bytes_ -= added_.back().second;
+    }
+    refused_ = since.refused;
+  }
+
+ private:
+  PartStore& parts_;
+  std::vector<std::pair<Digest, std::size_t>> added_;  // with their sizes
+  std::size_t added_bytes_ = 0;
+  std::size_t refused_ = 0;
+};
 
 void write_block_head(Writer& writer, NodeId client, std::uint32_t block) {
   writer.integer(client);
@@ -43,29 +86,63 @@ Bytes order_block(const ClientTable& clients, NodeId client, std::uint32_t block
   return bytes;
 }
 
-std::optional<Digest> keep_result(ByteView result, PartStore& parts) {
-  if (result.size() <= kPieceBytes) return keep({}, result, parts);
-  std::vector<Digest> pieces;
-  for (std::size_t at = 0; at < result.size(); at += kPieceBytes) {
-    const auto piece =
-        keep({}, result.subspan(at, std::min(kPieceBytes, result.size() - at)), parts);
-    if (!piece) return std::nullopt;
-    pieces.push_back(*piece);
+// Nothing when there is no room for it.
+std::optional<Digest> keep_result(ByteView result, Keeper& keeper) {
+  if (!keeper.has_room(result.size())) return std::nullopt;
+  const Mark before = keeper.mark();
+  Digest root{};
+  if (result.size() <= kPieceBytes) {
+    root = keeper.keep({}, result);
+  } else {
+    std::vector<Digest> pieces;
+    for (std::size_t at = 0; at < result.size(); at += kPieceBytes)
+      pieces.push_back(
+          keeper.keep({}, result.subspan(at, std::min(kPieceBytes, result.size() - at))));
+    root = keeper.keep(pieces, {});
   }
-  return keep(pieces, {}, parts);
+  if (!keeper.has_refused(before)) return root;
+  keeper.take_back(before);
+  return std::nullopt;
 }
+
+struct RepliesBlock {
+  Digest root{};
+  bool lacks_results = false;  // there was no room for some
+};
 
 // `kept` are the results of the block as it was at the last checkpoint. A result that is still the
 // same, and whose parts are still here, is not hashed again: one session of the block has changed,
 // and the others' results may be megabytes.
-std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId client,
-                                         std::uint32_t block, SessionTree::Results& kept,
-                                         PartStore& parts) {
+RepliesBlock keep_replies_block(const ClientTable& clients, NodeId client, std::uint32_t block,
+                                SessionTree::Results& kept, Keeper& keeper) {
   const SessionTree::Results before = std::exchange(kept, {});
+  RepliesBlock replies;
   Bytes bytes;
   std::vector<Digest> results;
   Writer writer(bytes);
   write_block_head(writer, client, block);
+  const auto write_result = [&](const Session& session) {
+    const bool is_small = session.result().size() <= kResultInBlockMax;
+    if (is_small && keeper.has_room(bytes.size() + session.result().size())) {
+      writer.integer(static_cast<std::uint8_t>(ResultForm::sized));
+      return writer.sized(session.result());
+    }
+    const auto known = before.find(session.digest);
+    const bool is_here = known != before.end() && keeper.is_pinned(known->second);
+    std::optional<Digest> result;
+    if (is_here) {
+      result = known->second;
+    } else if (!is_small) {
+      result = keep_result(session.result(), keeper);
+    }
+    if (!result) {
+      replies.lacks_results = true;
+      return writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
+    }
+    writer.integer(static_cast<std::uint8_t>(ResultForm::child));
+    kept[session.digest] = *result;
+    results.push_back(*result);
+  };
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
     const Session* session = clients.find(client, block * kSessionsPerBlock + i);
     ReplyKind kind = ReplyKind::none;
@@ -76,23 +153,14 @@ std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId clie
     if (kind == ReplyKind::none) continue;
     writer.integer(session->sigma);
     writer.raw(session->digest);
-    if (!session->has_result) {
-      writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
-    } else if (session->result().size() <= kResultInBlockMax) {
-      writer.integer(static_cast<std::uint8_t>(ResultForm::sized));
-      writer.sized(session->result());
+    if (session->has_result) {
+      write_result(*session);
     } else {
-      writer.integer(static_cast<std::uint8_t>(ResultForm::child));
-      const auto known = before.find(session->digest);
-      const bool is_here = known != before.end() && parts.is_pinned(known->second);
-      const auto result =
-          is_here ? std::optional(known->second) : keep_result(session->result(), parts);
-      if (!result) return std::nullopt;
-      kept[session->digest] = *result;
-      results.push_back(*result);
+      writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
     }
   }
-  return keep(results, bytes, parts);
+  replies.root = keeper.keep(results, bytes);
+  return replies;
 }
 
 std::optional<Bytes> read_result(const PartStore& parts, const Digest& digest) {
@@ -192,21 +260,25 @@ bool for_each_block(const PartStore& parts, const Digest& root, const Load& load
 
 }  // namespace
 
-std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const OrderRoot& root,
-                                                     PartStore& parts) {
+SessionTree::Built SessionTree::build(ClientTable& clients, const OrderRoot& root,
+                                      PartStore& parts) {
+  Keeper order(parts);
+  Keeper replies(parts);
   std::vector<Digest> order_nodes;
   std::vector<Digest> replies_nodes;
   for (const ClientTable::Blocks& blocks : clients.take_changes()) {
     Client& client = clients_[blocks.client];
-    const std::uint64_t wanted = client.blocks.empty() ? blocks.used : blocks.changed;
+    const std::uint64_t wanted =
+        client.blocks.empty() ? blocks.used : blocks.changed | client.lacking;
     for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
-      if (((wanted >> block) & 1) == 0) continue;
-      const auto order = keep({}, order_block(clients, blocks.client, block), parts);
+      const std::uint64_t bit = std::uint64_t{1} << block;
+      if ((wanted & bit) == 0) continue;
       Block& known = client.blocks[block];
-      const auto replies = keep_replies_block(clients, blocks.client, block, known.results, parts);
-      if (!order || !replies) return clear(), std::nullopt;
-      known.order = *order;
-      known.replies = *replies;
+      known.order = order.keep({}, order_block(clients, blocks.client, block));
+      const RepliesBlock kept =
+          keep_replies_block(clients, blocks.client, block, known.results, replies);
+      known.replies = kept.root;
+      client.lacking = kept.lacks_results ? client.lacking | bit : client.lacking & ~bit;
     }
     if (wanted != 0) {
       std::vector<Digest> order_children;
@@ -217,10 +289,7 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const
       }
       Bytes payload;
       Writer(payload).integer(blocks.client);
-      const auto order = keep(order_children, payload, parts);
-      const auto replies = keep(replies_children, payload, parts);
-      if (!order || !replies) return clear(), std::nullopt;
-      client.node = {*order, *replies};
+      client.node = {order.keep(order_children, payload), replies.keep(replies_children, payload)};
     }
     order_nodes.push_back(client.node.order);
     replies_nodes.push_back(client.node.replies);
@@ -231,10 +300,15 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const
   writer.raw(root.history);
   writer.integer(root.agreed_time);
   if (root.epoch != 0) writer.integer(root.epoch);
-  const auto order = keep(order_nodes, payload, parts);
-  const auto replies = keep(replies_nodes, {}, parts);
-  if (!order || !replies) return clear(), std::nullopt;
-  return Roots{*order, *replies};
+  Built built{{order.keep(order_nodes, payload), replies.keep(replies_nodes, {})},
+              !order.has_refused()};
+  if (built.is_order_kept && !replies.has_refused()) return built;
+  // The next tree cannot be built upon parts that are not here.
+  clear();
+  built.roots.replies = {};
+  replies.take_back({});
+  if (!built.is_order_kept) order.take_back({});
+  return built;
 }
 
 std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order) {

@@ -16,7 +16,7 @@
 //   replies block  payload: client u32, block u16, 64 times kind u8 (0: none, 1: done, 2:
 //   unavailable),
 //                  followed unless none by sigma u64, digest 32, and the result: form u8 (0: not
-//                  here any more, 1: sized, 2: in the block's next child)
+//                  here any more, or not yet; 1: sized; 2: in the block's next child)
 //   result         payload: the result; or children: its pieces, each a payload
 #pragma once
 
@@ -47,9 +47,14 @@ class SessionTree {
   // By the digest of a result, the part that it is kept as.
   using Results = std::map<Digest, Digest>;
 
-  // Keeps the parts that are not there yet. Nothing when that fails.
-  [[nodiscard]] std::optional<Roots> build(ClientTable& clients, const OrderRoot& root,
-                                           PartStore& parts);
+  struct Built {
+    Roots roots;  // the replies are zero when the store has refused some of their parts
+    bool is_order_kept = false;
+  };
+  // Keeps the parts that are not there yet. Names the order whether the store has taken it or not:
+  // without that name there is no checkpoint, and all replicas may be short of room at once. Of new
+  // results 32 MiB are kept; those beyond count as missing until the next tree.
+  [[nodiscard]] Built build(ClientTable& clients, const OrderRoot& root, PartStore& parts);
   // The table has been replaced.
   void clear() { clients_.clear(); }
 
@@ -61,6 +66,7 @@ class SessionTree {
   };
   struct Client {
     std::map<std::uint32_t, Block> blocks;
+    std::uint64_t lacking = 0;  // the blocks that lack results, one bit each
     Roots node;
   };
 

@@ -175,6 +175,9 @@ struct WatchedParts final : MemoryPartStore {
     if (part) bytes_read += part->size();
     return part;
   }
+  bool keep(const Digest& digest, ByteView part) override {
+    return !refuses_all && MemoryPartStore::keep(digest, part);
+  }
   bool keep_written(const Digest& digest, ByteView part) override {
     return !is_full && keep(digest, part);
   }
@@ -187,6 +190,7 @@ struct WatchedParts final : MemoryPartStore {
 
   mutable std::size_t bytes_read = 0;
   bool is_full = false;
+  bool refuses_all = false;
   bool is_behind = false;
   std::optional<Digest> unpinnable{};
   std::size_t pins_refused = 0;

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/codec.hpp"
-#include "pbft/group.hpp"
+#include "pbft/every_batch.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -105,10 +105,10 @@ TEST_CASE("A session table brings back each reply with its result, wherever that
   reply(kSessionsPerBlock, ReplyStatus::done, std::string(6'000, 'c'), true);
 
   MemoryPartStore parts;
-  const auto roots = SessionTree().build(before, {7, {}, 9}, parts);
-  REQUIRE(roots);
+  const auto [roots, is_order_kept] = SessionTree().build(before, {7, {}, 9}, parts);
+  REQUIRE(is_order_kept);
   ClientTable after(std::uint64_t{1} << 20);
-  REQUIRE(load_sessions(parts, *roots, after));
+  REQUIRE(load_sessions(parts, roots, after));
   for (const std::uint32_t number : {0u, 1u, 2u, 3u, 4u, 5u, kSessionsPerBlock}) {
     CAPTURE(number);
     const Session* was = before.find(kClient, number);
@@ -125,6 +125,105 @@ TEST_CASE("A session table brings back each reply with its result, wherever that
   }
   CHECK_FALSE(after.find(kClient, 2)->has_result);
   CHECK(after.find(kClient, 3)->has_result);
+}
+
+// A store in memory with room for so much alone.
+struct TightParts final : MemoryPartStore {
+  explicit TightParts(std::size_t most) : bytes_max(most) {}
+  bool keep(const Digest& digest, ByteView part) override {
+    return (holds(digest) || bytes() + part.size() <= bytes_max) &&
+           MemoryPartStore::keep(digest, part);
+  }
+  std::size_t bytes_max;
+};
+
+// No two pieces of it are the same.
+Bytes result_of(std::size_t size, std::uint8_t number) {
+  Bytes result(size, number);
+  for (std::size_t at = 0; at + 1 < size; at += 4096) {
+    result[at] = static_cast<std::uint8_t>(at >> 12);
+    result[at + 1] = static_cast<std::uint8_t>(at >> 20);
+  }
+  return result;
+}
+
+void reply_with(ClientTable& clients, std::uint32_t number, const Bytes& result) {
+  Session& session = clients.session(kClient, number);
+  clients.begin(session, session.last_timestamp + 1);
+  clients.set_reply(session, ReplyStatus::done, 1 << 16, sha256(result));
+  clients.keep_result(session, result);
+}
+
+TEST_CASE("Results for which a store has no room are missing in a session table until it has") {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const bool is_tight = GENERATE(true, false);
+  CAPTURE(is_tight);
+  // With more room than that, 32 MiB are new in one table.
+  TightParts parts(is_tight ? 2 * kMiB : 100 * kMiB);
+  ClientTable clients(std::uint64_t{1} << 30);
+  for (std::uint8_t number = 0; number < 10; ++number)
+    reply_with(clients, number, result_of(is_tight ? kMiB : 12 * kMiB, number));
+  reply_with(clients, 11, to_bytes("small"));
+  SessionTree tree;
+  const auto results_of_next = [&] {
+    const auto [roots, is_order_kept] = tree.build(clients, {}, parts);
+    REQUIRE(is_order_kept);
+    REQUIRE(parts.pin(roots.order));
+    REQUIRE(parts.pin(roots.replies));
+    parts.sweep();
+    ClientTable loaded(std::uint64_t{1} << 30);
+    REQUIRE(load_sessions(parts, roots, loaded));
+    CHECK(loaded.find(kClient, 11)->has_result);
+    int results = 0;
+    for (std::uint32_t number = 0; number < 10; ++number) {
+      REQUIRE(loaded.find(kClient, number)->reply == Session::Reply::known);
+      results += loaded.find(kClient, number)->has_result ? 1 : 0;
+    }
+    return results;
+  };
+  CHECK(results_of_next() == (is_tight ? 1 : 2));
+  parts.bytes_max = 1000 * kMiB;
+  CHECK(results_of_next() == (is_tight ? 10 : 4));
+  CHECK(results_of_next() == (is_tight ? 10 : 6));
+}
+
+TEST_CASE("A session table is named though a store refuses its parts, and leaves none there") {
+  TightParts parts(0);
+  ClientTable clients(1'000'000);
+  reply_with(clients, 0, Bytes(5'000));
+  SessionTree tree;
+  const auto refused = tree.build(clients, {}, parts);
+  CHECK_FALSE(refused.is_order_kept);
+  CHECK(refused.roots.replies == Digest{});
+  CHECK(parts.parts() == 0);
+  // Room for the order alone: a block, its client and the root.
+  parts.bytes_max = 800;
+  const auto named = tree.build(clients, {}, parts);
+  CHECK(named.is_order_kept);
+  CHECK(named.roots.order == refused.roots.order);
+  CHECK(named.roots.replies == Digest{});
+  CHECK(parts.parts() == 3);
+  parts.bytes_max = 100'000;
+  const auto whole = tree.build(clients, {}, parts);
+  CHECK(whole.is_order_kept);
+  CHECK(whole.roots.order == refused.roots.order);
+  ClientTable loaded(1'000'000);
+  REQUIRE(load_sessions(parts, whole.roots, loaded));
+  CHECK(loaded.find(kClient, 0)->has_result);
+}
+
+TEST_CASE("A checkpoint is claimed though the store has no room for its sessions") {
+  Subject backup(1, every_batch());
+  backup.parts.refuses_all = true;
+  backup.tells_state = false;
+  const CheckpointMessage claim = execute_one(backup);
+  CHECK(claim.order != Digest{});
+  CHECK(claim.replies == Digest{});
+  CHECK(claim.service == Digest{});
+  // It says the same of the order as the others, so it becomes stable.
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(1, claim.order, {}, {}, ring(peer)));
+  CHECK(backup.replica.status().last_stable == 1);
 }
 
 TEST_CASE("A reply of a kind or a form that there is not makes a session table none") {
