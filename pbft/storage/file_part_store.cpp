@@ -69,9 +69,12 @@ bool FilePartStore::keep(const Digest& digest, ByteView part) {
 
 bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
   if (holds(digest) || takes_back(digest, part)) return true;
-  if (bytes_leaving_ + part.size() > kLeavingBytesMax || is_beyond_memory(part.size()) ||
+  const bool is_beyond = is_beyond_memory(part.size());
+  if (bytes_leaving_ + part.size() > kLeavingBytesMax || is_beyond ||
       !files_->has_room(bytes_leaving_ + part.size())) {
     ++counters_.refused;
+    makes_room_ = makes_room_ || is_beyond;
+    begin_work();
     return false;
   }
   hold(digest, part, true);
@@ -227,13 +230,18 @@ bool FilePartStore::take_below(const Digest& root, Batch& batch) {
 
 void FilePartStore::begin_work() {
   const bool has_removals = !files_left_.empty() && files_left_.begin()->first <= removable_;
-  if (is_working_ || (leaving_.empty() && requests_.empty() && !has_removals)) return;
+  if (is_working_) return;
+  if (leaving_.empty() && requests_.empty() && !has_removals && !makes_room_) return;
   is_working_ = true;
   auto batch = std::make_shared<Batch>();
   take_removals(*batch);
   for (const Digest& digest : std::exchange(leaving_, {})) {
     const auto known = parts_.find(digest);
     if (known != parts_.end()) take(digest, known->second, *batch);
+  }
+  if (std::exchange(makes_room_, false) || is_beyond_memory(0)) {
+    for (auto& [digest, known] : parts_)
+      take(digest, known, *batch);
   }
   std::vector<Request> requests = std::exchange(requests_, {});
   std::vector<bool> had_room;

@@ -10,8 +10,9 @@
 //
 // keep_written() writes as soon as nothing else is being written, pinned or not. Such parts leave
 // kFreeBytesMin of the file system to others: what a replica promises lies there as well, and a
-// disk that refuses a promise ends it. keep() does so beyond kUnwrittenBytesMax in memory;
-// snapshots and fetches wait then until there is no backlog.
+// disk that refuses a promise ends it. keep() does so beyond kUnwrittenBytesMax in memory, and all
+// else that is in memory is written with it, pinned or not; snapshots and fetches wait then until
+// there is no backlog.
 //
 // The file of a part that nobody wants stays until the caller says that no record on the disk names
 // the part (remove_up_to()): the record that forgets it lasts only later than it is made, and a
@@ -196,6 +197,7 @@ class FilePartStore final : public PartStore {
   PartReferences references_;
   std::size_t bytes_in_memory_ = 0;
   std::size_t bytes_leaving_ = 0;  // among them
+  bool makes_room_ = false;        // all that is in memory is to be written
   std::vector<Digest> leaving_;    // not being written yet; some may have gone
   std::vector<Request> requests_;  // likewise
   // Removed while they were being written: their files are forgotten when that has ended.
