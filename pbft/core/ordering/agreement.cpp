@@ -175,16 +175,6 @@ bool Agreement::is_far_ahead(std::uint64_t sequence) const {
   return sequence > known + ahead_max;
 }
 
-// Batches on record are not checked here: some may be older than this bound.
-std::optional<PrePrepareMessage> Agreement::decode_proposal(ByteView frame) {
-  auto message = decode_pre_prepare(frame, context_.quorum.replicas);
-  if (message && (message->requests.size() <= 1 || message->overhead <= kBatchOverheadMax)) {
-    return message;
-  }
-  context_.drop(DropReason::malformed);
-  return std::nullopt;
-}
-
 bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   const auto head = decode_pre_prepare_head(frame);
   if (!head) {
@@ -196,8 +186,12 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   }
   if (!admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
-  const auto message = decode_proposal(*copy);
-  if (!message) return false;
+  const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
+  // Content that is agreed on already is not bound so: it may be older than the bound.
+  if (!message || (message->requests.size() > 1 && message->overhead > kBatchOverheadMax)) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
   const BatchDigests digests = digests_of(*message);
   if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
                                           message->authenticator)) {
@@ -268,13 +262,38 @@ void Agreement::note_proposal(Slot& slot, const Digest& batch, const Frame& cont
 void Agreement::pre_prepare(Slot& slot, ReplicaActions& out) {
   ASSERT(context_.state == ReplicaState::normal);
   slot.phase = SlotPhase::pre_prepared;
-  if (!context_.is_primary() && context_.may_vote(slot.sequence)) {
-    slot.own_prepare =
-        encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
-    slot.prepares.record(context_.self, slot.batch);
-    context_.send_to_peers(slot.own_prepare, out);
-  }
+  vote_to_prepare(slot, out);
   advance(slot, out);
+}
+
+void Agreement::vote_to_prepare(Slot& slot, ReplicaActions& out) {
+  if (context_.is_primary() || !context_.may_vote(slot.sequence)) return;
+  slot.own_prepare =
+      encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
+  slot.prepares.record(context_.self, slot.batch);
+  context_.send_to_peers(slot.own_prepare, out);
+}
+
+void Agreement::vote_to_commit(Slot& slot, ReplicaActions& out) {
+  slot.own_commit =
+      encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
+  slot.commits.record(context_.self, slot.batch);
+  context_.send_to_peers(slot.own_commit, out);
+}
+
+// Others may need the vote: faulty replicas can show decisions to some, and withhold their votes
+// from others. It names no view in which this replica has prepared the batch, so it is no entry of
+// P. None is needed: the batch was committed before, and no view can begin with another one.
+void Agreement::vote_for_decided(Slot& slot, ReplicaActions& out) {
+  if (context_.state != ReplicaState::normal || !context_.may_vote(slot.sequence) ||
+      slot.sequence <= checkpoints_.stable_sequence()) {
+    return;
+  }
+  if (slot.is_proposed && may_prepare_with(slot.bodies)) {
+    note_proposal(slot, slot.batch, slot.pre_prepare, slot.bodies, out);
+    vote_to_prepare(slot, out);
+  }
+  if (slot.own_commit == nullptr) vote_to_commit(slot, out);
 }
 
 void Agreement::on_membership(ReplicaActions& out) {
@@ -410,6 +429,7 @@ void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
     content = slot.pre_prepare;
   const std::vector<BodyHandle> bodies = slot.bodies;  // what has come of them stays
   log_.set_pre_prepare(slot, nullptr, {});
+  slot.is_proposed = slot.phase == SlotPhase::awaited && slot.batch == batch;
   slot.phase = SlotPhase::certified;
   slot.batch = batch;
   if (content != nullptr || batch == empty_batch()) take_up(slot, std::move(content), out);
@@ -457,10 +477,7 @@ void Agreement::advance(Slot& slot, ReplicaActions& out) {
     if (context_.may_vote(slot.sequence)) {
       slot.prepared = PreparedRecord{context_.view, slot.batch};
       context_.journal.prepared(slot.sequence, *slot.prepared, out);
-      slot.own_commit =
-          encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
-      slot.commits.record(context_.self, slot.batch);
-      context_.send_to_peers(slot.own_commit, out);
+      vote_to_commit(slot, out);
     }
   }
   if (slot.phase == SlotPhase::prepared &&

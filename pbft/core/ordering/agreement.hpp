@@ -39,7 +39,8 @@ class Agreement {
   bool on_pre_prepare(ByteView frame, ReplicaActions& out);
   bool on_vote(MessageType type, ByteView frame, ReplicaActions& out);
   // What another replica has committed. f+1 of them, and it is: one is correct. So a replica gets
-  // on that has missed the votes, or has left the view in which they were cast.
+  // on that has missed the votes, or has left the view in which they were cast. It votes for the
+  // batch in its own view as well.
   bool on_decision(ByteView frame, ReplicaActions& out);
   // Bodies have come: batches that waited for nothing else are prepared.
   void on_bodies(ReplicaActions& out);
@@ -89,8 +90,6 @@ class Agreement {
         .done();
   }
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
-  // From another replica. Nothing: it is dropped, and counted.
-  [[nodiscard]] std::optional<PrePrepareMessage> decode_proposal(ByteView frame);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // Its primary has left much above the stable checkpoint, and what it proposes is not the next
   // that can be agreed on. That one is always taken, or correct primaries that a bad network has
@@ -124,6 +123,10 @@ class Agreement {
   void take_up(Slot& slot, Frame content, const PrePrepareMessage* message, ReplicaActions& out);
   // Requires the slot's batch, requests and content.
   void pre_prepare(Slot& slot, ReplicaActions& out);
+  void vote_to_prepare(Slot& slot, ReplicaActions& out);
+  void vote_to_commit(Slot& slot, ReplicaActions& out);
+  // Likewise; others have decided on the batch, and it is committed here for that alone.
+  void vote_for_decided(Slot& slot, ReplicaActions& out);
   void advance(Slot& slot, ReplicaActions& out);
 
   Context& context_;

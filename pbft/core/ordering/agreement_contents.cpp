@@ -28,8 +28,11 @@ bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaAc
   }
   if (context_.relay) share.charge(frame.size());  // its seal has proven who sends it
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
-  const auto message = decode_proposal(*copy);
-  if (!message) return false;
+  const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
   const BatchDigests digests = digests_of(*message);
   if (!context_.relay &&
       !context_.keys.verify_authenticator(primary, content_digest(*message, digests.batch),
@@ -102,6 +105,7 @@ void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* mess
     context_.journal.decided(slot.sequence, slot.batch, content, out);
     log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
     slot.phase = SlotPhase::committed;
+    vote_for_decided(slot, out);
     return;
   }
   log_.set_pre_prepare(slot, std::move(content), std::move(bodies));

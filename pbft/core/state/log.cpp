@@ -168,6 +168,7 @@ void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
     if (settled && slot.sequence <= stable) continue;
     slot.phase = SlotPhase::empty;
     slot.proposer.reset();
+    slot.is_proposed = false;
     set_pre_prepare(slot, nullptr, {});
     slot.own_prepare.reset();
     slot.own_commit.reset();
@@ -254,6 +255,7 @@ void Log::reset(Slot& slot) {
   slot.sequence = 0;
   slot.phase = SlotPhase::empty;
   slot.proposer.reset();
+  slot.is_proposed = false;
   slot.execution = SlotExecution::none;
   slot.requests.clear();
   slot.input = {};

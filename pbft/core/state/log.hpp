@@ -84,8 +84,11 @@ struct Slot {
   Frame
       pre_prepare;  // from pre_prepared on, or while its bodies are awaited; null: the empty batch
   std::vector<BodyHandle> bodies;  // that it names, in the order of its requests
-  Frame own_prepare;               // of a backup
-  Frame own_commit;                // from prepared on
+  // Of one that was certified: the view had settled on the same batch, or its primary had proposed
+  // it, but this replica has not voted to prepare it.
+  bool is_proposed = false;
+  Frame own_prepare;  // of a backup
+  Frame own_commit;   // from prepared on
   VoteSet prepares;
   VoteSet commits;
   // Over all views:

@@ -64,6 +64,14 @@ TEST_CASE("What many requests of a batch take beside their operations is bounded
   CHECK(is_taken(naming(count)));
   CHECK_FALSE(is_taken(naming(count + 1)));
   CHECK(is_taken(requests_of(400, kBatchRequestsMax)));
+  // The bound is newer than some groups: what they have agreed on is taken.
+  Subject behind(kBackup);
+  const Proposal older = pre_prepare(1, naming(count + 1));
+  for (const NodeId peer : {0u, 2u})
+    behind.feed(encode_vote(MessageType::decision, 0, 1, older.batch, ring(peer)));
+  behind.feed(older.frame);
+  deliver(behind, body);
+  CHECK(behind.replica.status().last_ordered == 1);
 }
 
 TEST_CASE(

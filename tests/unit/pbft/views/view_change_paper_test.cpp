@@ -544,4 +544,52 @@ TEST_CASE("What f+1 others have committed is as good as committed") {
   CHECK(backup.actions.executions.size() == 1);
 }
 
+// A faulty replica may show a decision to some replicas, and withhold its own votes from others:
+// those need the votes of all correct ones.
+TEST_CASE("A replica that knows of a decision votes for it all the same") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const auto decision = [&](NodeId from) {
+    return encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from));
+  };
+  SECTION("in the view that it knows it from") {
+    backup.feed(proposal.frame);
+    REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+    backup.feed(decision(0));
+    CHECK(backup.sent(MessageType::commit) == 0);
+    backup.feed(decision(3));
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+    // It says so once.
+    backup.feed(decision(3));
+    backup.feed(prepare(3, 1, proposal.batch));
+    CHECK(backup.sent(MessageType::commit) == 0);
+  }
+  const std::vector<BatchRecord> record{{1, 0, proposal.batch}};
+  const Frame next_view = new_view(
+      1, 1,
+      {view_change(0, 1, record, record), view_change(1, 1, record, record), view_change(3, 1)});
+  SECTION("in the next one, whatever comes again first") {
+    backup.feed(decision(0));
+    backup.feed(decision(3));
+    backup.feed(proposal.frame);
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.feed(next_view);
+    REQUIRE(backup.replica.status().view == 1);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    backup.feed(decision(0));
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  }
+  SECTION("in the next one, though the batch comes last") {
+    backup.feed(next_view);
+    REQUIRE(backup.replica.status().view == 1);
+    backup.feed(decision(0));
+    backup.feed(decision(3));
+    CHECK(backup.sent(MessageType::commit) == 0);
+    backup.feed(proposal.frame);
+    REQUIRE(backup.actions.executions.size() == 1);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  }
+}
+
 }  // namespace prophecy::pbft::test
