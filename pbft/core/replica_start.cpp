@@ -22,7 +22,11 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
     }
   }
   Membership& membership = context.membership;
-  if (membership.incarnation == 0) membership.incarnation = start.wall_clock;
+  // One that a wrong clock has put too far ahead is accepted by nobody, and binds nobody as long as
+  // this replica still asks.
+  const bool is_too_far_ahead =
+      context.is_asking() && membership.incarnation > start.wall_clock + kIncarnationAheadMax;
+  if (membership.incarnation == 0 || is_too_far_ahead) membership.incarnation = start.wall_clock;
   // 32 bits of seconds; the rest of a Status's counter counts within one start.
   membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
   context.journal.membership(membership, out);

@@ -17,10 +17,7 @@ constexpr Duration kNewGroupWithin = seconds(2);
 // cost a view. The pause doubles, so that views last longer than it takes to spoil each of them.
 constexpr Duration kRebornEvery = seconds(1);
 constexpr Duration kRebornPauseMax = minutes(10);
-// Incarnations are milliseconds of a wall clock: none is ahead of this replica's by more than a
-// year.
-constexpr std::uint64_t kNanosecondsInOne = 1'000'000;
-constexpr std::uint64_t kAheadMax = std::uint64_t{366} * 24 * 3600 * 1000;
+constexpr std::uint64_t kNanosecondsInOne = 1'000'000;  // of an incarnation
 // One that fell silent asks those whose pledge it lacks, so that they help it through its silence.
 constexpr Duration kAskLateEvery = seconds(1);
 
@@ -83,7 +80,8 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
       return refuse(DropReason::bad_signature);
     }
     // It could have no later life, not even one that begins with another disk and good intentions.
-    if (message->incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kAheadMax) {
+    if (message->incarnation >
+        context_.inputs.wall_time() / kNanosecondsInOne + kIncarnationAheadMax) {
       context_.drop(DropReason::outside_water_marks);
       return true;
     }

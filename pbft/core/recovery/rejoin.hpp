@@ -36,6 +36,10 @@
 
 namespace prophecy::pbft {
 
+// Incarnations are milliseconds of a wall clock: no replica accepts one that is ahead of its own
+// clock by more than a year.
+inline constexpr std::uint64_t kIncarnationAheadMax = std::uint64_t{366} * 24 * 3600 * 1000;
+
 class Rejoin {
  public:
   Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer,

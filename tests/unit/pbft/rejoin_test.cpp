@@ -309,6 +309,22 @@ TEST_CASE("An incarnation is above all that peers have heard of") {
   CHECK(decode_rejoin(*sent_by(backup, MessageType::rejoin))->incarnation == 9001);
 }
 
+TEST_CASE("A life that began with a clock years ahead begins anew once the clock is right") {
+  ReplicaStart start = without_memory();
+  start.wall_clock += 2 * kIncarnationAheadMax;
+  Subject before(1, {}, start);
+  ReplicaStart later = before.restarted();
+  later.wall_clock = 8000;
+  Subject backup(1, {}, later);
+  backup.tick(milliseconds(100));
+  CHECK(decode_rejoin(*sent_by(backup, MessageType::rejoin))->incarnation == 8000);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 8000, 4));
+  backup.tick(seconds(2));
+  CHECK(backup.replica.status().silent_until > 0);
+  CHECK(backup.replica.status().silent_until < 8000);
+}
+
 TEST_CASE("One replica talks nobody of a new group into another incarnation") {
   Subject backup(1, {}, without_memory());
   for (const NodeId peer : {2u, 3u})
