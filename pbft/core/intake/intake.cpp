@@ -198,7 +198,9 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
     session.known_timestamp = request.timestamp;
     session.known_digest = digest;
   }
-  const bool asks = forwarder && *forwarder == context_.primary();
+  // A primary asks for what is signed alone. For anything else nobody times it, so what it names
+  // would keep newer requests waiting for as long as it likes.
+  const bool asks = forwarder && *forwarder == context_.primary() && !request.signature.empty();
   switch (held_.hold(request, frame, digest, forwarder, asks)) {
     case HeldRequests::Outcome::held:
       if (HeldRequest* whole = held_.whole_of(request.client, request.session)) {

@@ -4,6 +4,7 @@
 
 #include "pbft/bodies/body_frames.hpp"
 #include "pbft/every_batch.hpp"
+#include "pbft/whole_group.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -63,6 +64,65 @@ TEST_CASE("What more backups hold than a newer one gets its place, though each s
   CHECK(primary.dropped(DropReason::stale_timestamp) == 1);
   deliver(primary);
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+// Nobody times it for that, so whoever kept it first would wait for as long as the primary likes.
+TEST_CASE("What a primary forwards without a signature keeps no place before a newer request") {
+  const Frame older = by_digest(1);
+  const Frame newer = by_digest(2, other_tree().name());
+  Subject backup(1);
+  backup.feed(older);
+  deliver(backup);
+  for (const NodeId from : {0U, 2U, 3U})
+    backup.feed(forwarded(from, older));
+  // The client is started again meanwhile, so it has forgotten the older one.
+  backup.feed(newer);
+  deliver(backup, other_tree());
+  CHECK(backup.sent(MessageType::forward) == kReplicas - 1);
+  backup.feed(retransmitted(newer));
+  CHECK(backup.sent(MessageType::forward) == kReplicas - 1);
+  for (const NodeId from : {2U, 3U})
+    backup.feed(forwarded(from, retransmitted(newer)));
+  backup.tick(seconds(2));
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
+// All replicas are correct. A cut leaves the primary alone in the next view, and has a client
+// forget a request that some hold.
+TEST_CASE("What a primary that has left its view holds keeps no place before a newer request") {
+  const bool is_signed = GENERATE(false, true);
+  CAPTURE(is_signed);
+  WholeGroup group;
+  group.on_client([&](NodeId from, const Outgoing& outgoing) {
+    const auto asked = decode_fetch_parts(*outgoing.frame);
+    if (!asked) return;
+    for (const Digest& digest : asked->parts) {
+      for (const BodyTree* body : {&tree(), &other_tree()}) {
+        if (const auto part = body->part(digest))
+          group.send(from, encode_part_message(*part, ring(kClient)));
+      }
+    }
+  });
+  NodeId first_cut = 1;  // it, and all behind it
+  group.lose([&](NodeId to, ByteView frame) {
+    return to >= first_cut ||
+           (peek_header(frame)->sender < kReplicas && peek_header(frame)->sender >= first_cut);
+  });
+  group.send(0, request(1, "op", false, 0, kAnotherSession));
+  REQUIRE(group.run_until(TimePoint{} + seconds(1), [&] { return group.view_changes() == 1; }));
+  REQUIRE(group.replica(0).status().state == ReplicaState::changing_view);
+  first_cut = 2;
+  for (const NodeId to : {0U, 1U})
+    group.send(to, is_signed ? retransmitted(by_digest(1)) : by_digest(1));
+  group.run_until(group.now() + milliseconds(20));
+  REQUIRE(group.replica(1).counters().bodies_fetched == 1);
+  first_cut = kReplicas;
+  for (int i = 0; i < 50 && !group.all_executed(2); ++i) {
+    for (NodeId to = 0; to < kReplicas; ++to)
+      group.send(to, retransmitted(by_digest(2, other_tree().name())));
+    group.run_until(group.now() + milliseconds(200));
+  }
+  CHECK(group.all_executed(2));
 }
 
 TEST_CASE("A replica counts for the two requests of a session that it has forwarded last") {
