@@ -51,9 +51,12 @@ ExecutorSettings executor_settings(const ReplicaConfig& config) {
 
 DescriptorNeed ReplicaNode::descriptors_needed(const ReplicaIdentity& identity) {
   const std::uint64_t peers = identity.group.replicas.size() - 1;
-  return {.most = kOwnDescriptors + peers + TransportSettings().connections_max +
-                  identity.config.service.origin.connections_max,
-          .least = kLeastDescriptors + 2 * peers};
+  const TransportSettings transport;
+  const std::uint64_t accepted = transport.unproven_connections_max + transport.connections_max +
+                                 peers * transport.connections_per_replica_max;
+  return {
+      .most = kOwnDescriptors + peers + accepted + identity.config.service.origin.connections_max,
+      .least = kLeastDescriptors + 2 * peers};
 }
 
 Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context& io,

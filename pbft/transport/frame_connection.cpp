@@ -54,11 +54,24 @@ void FrameConnection::close(CloseReason reason) {
   if (reason != CloseReason::stopped) owner->on_closed(*this, reason);
 }
 
-bool FrameConnection::is_stalled(TimePoint now) const {
+bool FrameConnection::is_stalled(TimePoint now) {
   const bool read_stalls = reader_.pending() > 0 && now - frame_begun_ >= settings_.stall_timeout;
-  const bool write_stalls = waits_writable_ && now - write_blocked_ >= settings_.stall_timeout;
   const bool handshake_stalls = !is_secured() && now - started_ >= settings_.connect_timeout;
-  return read_stalls || write_stalls || handshake_stalls;
+  return read_stalls || handshake_stalls || has_write_stalled(now);
+}
+
+std::uint64_t FrameConnection::taken_bytes() {
+  return written_bytes_ - std::min<std::uint64_t>(unconfirmed_bytes(socket_), written_bytes_);
+}
+
+bool FrameConnection::has_write_stalled(TimePoint now) {
+  if (!blocked_) return false;
+  const std::uint64_t taken = taken_bytes();
+  if (taken >= blocked_->taken + settings_.stall_bytes) {
+    blocked_ = Mark{now, taken};
+    return false;
+  }
+  return now - blocked_->time >= settings_.stall_timeout;
 }
 
 void FrameConnection::close_insecure(const std::string& reason) {
@@ -148,7 +161,7 @@ bool FrameConnection::take_bytes(std::size_t size) {
   }
   const bool is_pending = reader_.pending() > 0;
   if (is_pending && (!was_pending || got_frame)) frame_begun_ = std::chrono::steady_clock::now();
-  if (is_pending || was_pending) owner_->on_pending(*this);
+  if (is_pending || was_pending) owner_->on_bytes_held(*this);
   return is_open();
 }
 
@@ -159,6 +172,13 @@ void FrameConnection::send(Frame frame) {
   }
   counters_.dropped_queue_full += queue_.push(std::move(frame));
   schedule_flush();
+  owner_->on_bytes_held(*this);
+}
+
+bool FrameConnection::drop_oldest() {
+  if (!queue_.drop_oldest()) return false;
+  ++counters_.dropped_queue_full;
+  return true;
 }
 
 void FrameConnection::schedule_flush() {
@@ -205,15 +225,30 @@ void FrameConnection::flush_encrypted() {
       boost::system::error_code error;
       const std::size_t size =
           socket_.write_some(boost::asio::buffer(output.data(), output.size()), error);
-      if (error == boost::asio::error::would_block) return wait_writable();
+      if (error == boost::asio::error::would_block) {
+        encrypted_bytes_ = output.size();
+        return wait_writable();
+      }
       if (error) return close(CloseReason::io_error);
+      written_bytes_ += size;
       tls_->sent(size);
     }
+    encrypted_bytes_ = 0;
   } while (encrypt());
 }
 
 void FrameConnection::flush() {
-  if (tls_) return flush_encrypted();
+  if (tls_) {
+    flush_encrypted();
+  } else {
+    flush_plain();
+  }
+  if (!is_open()) return;
+  if (!waits_writable_) blocked_.reset();
+  owner_->on_bytes_held(*this);
+}
+
+void FrameConnection::flush_plain() {
   std::array<boost::asio::const_buffer, kBuffersPerWrite> buffers;
   while (!queue_.empty()) {
     const std::size_t used = queue_.gather(buffers);
@@ -227,6 +262,7 @@ void FrameConnection::flush() {
       close(CloseReason::io_error);
       return;
     }
+    written_bytes_ += size;
     counters_.bytes_sent += size;
     counters_.frames_sent += queue_.consume(size);
   }
@@ -234,7 +270,7 @@ void FrameConnection::flush() {
 
 void FrameConnection::wait_writable() {
   waits_writable_ = true;
-  write_blocked_ = std::chrono::steady_clock::now();
+  if (!blocked_) blocked_ = Mark{std::chrono::steady_clock::now(), taken_bytes()};
   socket_.async_wait(Socket::wait_write,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waits_writable_ = false;

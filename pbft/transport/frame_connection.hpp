@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "pbft/links/link_channel.hpp"
@@ -44,8 +45,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
     virtual void on_frame(FrameConnection& connection, ByteView frame) = 0;
     // After the frames of one read.
     virtual void on_frames_end(FrameConnection& /*connection*/) {}
-    // An incomplete frame has grown, or is through.
-    virtual void on_pending(FrameConnection& /*connection*/) {}
+    // pending_bytes() or queued_bytes() has changed. The owner may close any connection here.
+    virtual void on_bytes_held(FrameConnection& /*connection*/) {}
     virtual void on_closed(FrameConnection& connection, CloseReason reason) = 0;
     // Inside TLS: frames can be sent from now on. Not told in plain text.
     virtual void on_secured(FrameConnection& /*connection*/) {}
@@ -60,6 +61,9 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
 
   void start();
   void send(Frame frame);
+  // Drops and counts the oldest frame that is not sent. False: its first bytes are out, or there
+  // is none. The owner is not told.
+  [[nodiscard]] bool drop_oldest();
   // Sends first what another queue holds.
   void start_with(OutgoingQueue& waiting);
   // The owner is told, once; but not when it says `stopped`.
@@ -71,13 +75,14 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   // Bytes held for an incomplete frame.
   [[nodiscard]] std::size_t pending_bytes() const { return reader_.pending(); }
-  // Bytes of frames that have not been sent.
-  [[nodiscard]] std::size_t queued_bytes() const { return queue_.bytes(); }
+  // Bytes of frames that have not been sent, encrypted or not.
+  [[nodiscard]] std::size_t queued_bytes() const { return queue_.bytes() + encrypted_bytes_; }
   // False: inside TLS, and its handshake is not over.
   [[nodiscard]] bool is_secured() const { return !tls_ || tls_->is_secured(); }
-  // True when an incomplete frame, or unsent bytes, have not moved for `stall_timeout`, or when the
-  // handshake has taken `connect_timeout`.
-  [[nodiscard]] bool is_stalled(TimePoint now) const;
+  // True when a frame has been incomplete for `stall_timeout`, when the peer has taken fewer than
+  // `stall_bytes` in that time while more waited, or when the handshake has taken
+  // `connect_timeout`. To be asked several times in each `stall_timeout`.
+  [[nodiscard]] bool is_stalled(TimePoint now);
 
  private:
   void read_some();
@@ -90,10 +95,14 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void close_insecure(const std::string& reason);
   void schedule_flush();
   void flush();
+  void flush_plain();
   // Bytes of frames into the TLS session, if it has no other to send. False: there are none.
   [[nodiscard]] bool encrypt();
   void flush_encrypted();
   void wait_writable();
+  // Bytes that the peer's system has confirmed, since the start.
+  [[nodiscard]] std::uint64_t taken_bytes();
+  [[nodiscard]] bool has_write_stalled(TimePoint now);
 
   Socket socket_;
   std::unique_ptr<LinkChannel> tls_;
@@ -109,8 +118,16 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool flush_scheduled_ = false;
   bool waits_writable_ = false;
   TimePoint started_{};
-  TimePoint frame_begun_{};    // when the incomplete frame began; meaningful while one is there
-  TimePoint write_blocked_{};  // when the socket last stopped taking bytes
+  TimePoint frame_begun_{};  // when the incomplete frame began; meaningful while one is there
+  std::size_t encrypted_bytes_ = 0;  // that the socket has not taken
+  std::uint64_t written_bytes_ = 0;  // that the socket has taken since the start
+  // From here on is measured how fast the peer takes bytes. A socket that is writable now and then
+  // shows nothing: a peer can make it so with some bytes for each of our megabytes.
+  struct Mark {
+    TimePoint time;
+    std::uint64_t taken = 0;
+  };
+  std::optional<Mark> blocked_;  // while bytes wait that the socket does not take
 };
 
 }  // namespace prophecy::pbft

@@ -31,8 +31,12 @@ std::span<std::uint8_t> FrameReader::space() {
   } else if (end_ == capacity_ && begin_ == 0) {
     move_to(std::min(capacity_ * 2, std::max(kBaseCapacity, kPrefixSize + frame_bytes_max_)));
   } else if (begin_ > 0) {
-    // At most one incomplete frame is left: cheap against the read that follows.
-    move_to(capacity_);
+    // At most one incomplete frame is left: cheap against the read that follows. The bytes that
+    // it has so far are counted, and not the buffer, so the buffer does not outlast a larger frame.
+    std::size_t enough = kBaseCapacity;
+    while (enough <= end_ - begin_)
+      enough *= 2;
+    move_to(std::min(enough, capacity_));
   }
   ASSERT(end_ < capacity_);
   return {buffer_.get() + end_, capacity_ - end_};

@@ -1,7 +1,7 @@
 // Cuts a byte stream into frames. The stream is read straight into the reader's buffer, many
 // frames at a time, and frames are handed out as views into it. The buffer starts small, grows
 // only as bytes really arrive (so that an announced length alone costs nothing), and shrinks again
-// once a large frame is through.
+// once a large frame is through. So it never has more than twice the pending bytes for long.
 //
 // Not thread-safe; no I/O.
 #pragma once

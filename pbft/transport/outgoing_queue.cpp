@@ -28,15 +28,18 @@ std::size_t OutgoingQueue::push(Frame frame) {
   entries_.insert(entry.is_key ? behind_keys() : entries_.end(), std::move(entry));
 
   std::size_t dropped = 0;
-  while (bytes_ > bytes_max_ || entries_.size() > frames_max_) {
-    auto oldest = behind_keys();
-    if (oldest == entries_.end()) oldest = unsent();
-    if (oldest == entries_.end()) break;
-    bytes_ -= size_of(*oldest);
-    entries_.erase(oldest);
+  while ((bytes_ > bytes_max_ || entries_.size() > frames_max_) && drop_oldest())
     ++dropped;
-  }
   return dropped;
+}
+
+bool OutgoingQueue::drop_oldest() {
+  auto oldest = behind_keys();
+  if (oldest == entries_.end()) oldest = unsent();
+  if (oldest == entries_.end()) return false;
+  bytes_ -= size_of(*oldest);
+  entries_.erase(oldest);
+  return true;
 }
 
 std::size_t OutgoingQueue::gather(std::span<boost::asio::const_buffer> out) const {

@@ -25,6 +25,8 @@ class OutgoingQueue {
 
   // Returns how many frames were dropped to stay within the bounds.
   std::size_t push(Frame frame);
+  // Drops the frame that gives way first. False: nothing of which no byte is on the wire is left.
+  bool drop_oldest();
   // Fills `out` with the unsent bytes from the front on; returns how many elements are used.
   // They stay valid until the next push() or consume().
   [[nodiscard]] std::size_t gather(std::span<boost::asio::const_buffer> out) const;

@@ -133,8 +133,8 @@ void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) {
   handler_.on_frames_end();
 }
 
-void ReplicaTransport::on_pending(FrameConnection& connection) {
-  inbound_.note_pending(connection);
+void ReplicaTransport::on_bytes_held(FrameConnection& connection) {
+  inbound_.note_bytes(connection);
 }
 
 void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason) {

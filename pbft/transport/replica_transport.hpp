@@ -82,7 +82,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void accept();
   void on_frame(FrameConnection& connection, ByteView frame) override;
   void on_frames_end(FrameConnection& connection) override;
-  void on_pending(FrameConnection& connection) override;
+  void on_bytes_held(FrameConnection& connection) override;
   void on_closed(FrameConnection& connection, CloseReason reason) override;
   void on_link_frame(NodeId peer, ByteView frame) override;
   void on_link_frames_end() override;

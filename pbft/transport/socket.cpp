@@ -1,6 +1,8 @@
 #include "pbft/transport/socket.hpp"
 
 #include <boost/asio/ip/address.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include "transport/connecting.hpp"
 
@@ -17,6 +19,12 @@ void prepare_connection(Socket& socket) {
   socket.non_blocking(true, error);
   socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
   transport::notice_lost_peer(socket.native_handle());
+}
+
+std::size_t unconfirmed_bytes(Socket& socket) {
+  int bytes = 0;
+  if (::ioctl(socket.native_handle(), SIOCOUTQ, &bytes) != 0 || bytes < 0) return 0;
+  return static_cast<std::size_t>(bytes);
 }
 
 Result<Acceptor> listen_on(boost::asio::io_context& io, const Endpoint& endpoint) {

@@ -26,6 +26,9 @@ using Timer = boost::asio::basic_waitable_timer<
 // effort: a socket that has just been reset fails soon enough by itself.
 void prepare_connection(Socket& socket);
 
+// Bytes that the socket has taken and the peer's system has not confirmed; 0 when it does not say.
+[[nodiscard]] std::size_t unconfirmed_bytes(Socket& socket);
+
 // Bound and listening. The message names the address.
 [[nodiscard]] Result<Acceptor> listen_on(boost::asio::io_context& io, const Endpoint& endpoint);
 

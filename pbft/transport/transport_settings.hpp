@@ -22,22 +22,39 @@ struct TransportSettings {
   std::size_t queue_bytes_max = 64 << 20;
   std::size_t queue_frames_max = 1 << 16;
 
-  std::size_t connections_max = 1024;  // accepted ones
-  // Accepted connections that have not yet delivered an authenticated frame, and the bytes of
-  // incomplete frames that they hold together. Beyond either, the oldest of them is closed, so
-  // that strangers can crowd out only each other.
+  // Accepted connections that no member has proven to be its own, and the bytes of incomplete
+  // frames that they hold together. Beyond either, the oldest of them is closed, so that strangers
+  // can crowd out only each other. These places are apart from all others: a replica whose link has
+  // ended comes back however many connections clients have.
   std::size_t unproven_connections_max = 128;
   std::size_t unproven_bytes_max = 128 << 20;
 
-  // Accepted connections over which one member has proved itself. Beyond it, its own newest but
-  // one is closed, so that no member uses up the places of the others.
-  std::size_t connections_per_member_max = 128;
+  // Accepted connections that clients have proven, together. Beyond it, the client that has most
+  // loses one, so that each has a place as long as there are no more clients than places.
+  std::size_t connections_max = 1024;
+  // Accepted connections that one client has proven, or one replica. Beyond it, the member's own
+  // newest but one is closed. A replica needs one, and another while the first is half open.
+  std::size_t connections_per_client_max = 128;
+  std::size_t connections_per_replica_max = 8;
+
+  struct BytesLimit {
+    std::size_t per_member;  // on all its connections; strangers together count as one
+    std::size_t clients;     // of all clients; the one that has most gives way
+  };
+  // Unsent frames on accepted connections. Beyond it, the connection that holds most of them drops
+  // its oldest, or is closed when that one is half sent.
+  BytesLimit unsent_bytes{.per_member = 64 << 20, .clients = 512 << 20};
+  // Incomplete frames on proven connections; two of the largest frames, at least, for each member.
+  // Beyond it, the connection that holds most is closed. (Buffers are up to twice as large.)
+  BytesLimit pending_bytes{.per_member = 64 << 20, .clients = 512 << 20};
 
   Duration connect_timeout = seconds(1);    // likewise for the handshake, on both sides
   Duration backoff_min = milliseconds(20);  // between attempts to connect; doubles
   Duration backoff_max = seconds(2);
-  // An incomplete frame, or unsent bytes that a connection does not take: then it is closed.
+  // A connection is closed when a frame stays incomplete for so long, or when unsent bytes wait and
+  // the other side takes fewer than `stall_bytes` in that time.
   Duration stall_timeout = seconds(20);
+  std::size_t stall_bytes = 64 << 10;
 };
 
 // Owned by a transport, read by whoever reports on it.
@@ -50,9 +67,10 @@ struct TransportCounters {
   std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
   std::uint64_t dropped_unproven = 0;       // parts on links that their senders have not proven
   std::uint64_t accepted = 0;
-  std::uint64_t closed_limit = 0;     // too many connections
+  std::uint64_t closed_limit = 0;     // of the client that had most, when all had too many
   std::uint64_t closed_evicted = 0;   // the oldest unproven one, in favour of another
-  std::uint64_t closed_crowded = 0;   // the oldest one of a member with too many
+  std::uint64_t closed_crowded = 0;   // of a member with too many
+  std::uint64_t closed_overfull = 0;  // of a member whose connections held too many bytes
   std::uint64_t closed_garbage = 0;   // a frame length out of bounds
   std::uint64_t closed_stalled = 0;   // stall_timeout, or a handshake without end
   std::uint64_t closed_insecure = 0;  // one side alone speaks TLS, or a key is not a member's
@@ -69,6 +87,7 @@ struct TransportCounters {
     closed_limit += other.closed_limit;
     closed_evicted += other.closed_evicted;
     closed_crowded += other.closed_crowded;
+    closed_overfull += other.closed_overfull;
     closed_garbage += other.closed_garbage;
     closed_stalled += other.closed_stalled;
     closed_insecure += other.closed_insecure;
@@ -108,17 +127,22 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
          "accepted", counter_metric("prophecy_replica_connections_total", "connections",
                                     "Accepted connections.")),
      metric_row<&TransportCounters::closed_limit>("closed_limit", kClosedMetric, "limit",
-                                                  "Too many connections."),
+                                                  "One of the client with most, when clients had "
+                                                  "too many."),
      metric_row<&TransportCounters::closed_evicted>(
          "closed_evicted", kClosedMetric, "evicted",
          "The oldest unproven one, in favour of another."),
      metric_row<&TransportCounters::closed_crowded>("closed_crowded", kClosedMetric, "crowded",
-                                                    "The oldest one of a member with too many."),
+                                                    "One of a member with too many."),
+     metric_row<&TransportCounters::closed_overfull>(
+         "closed_overfull", kClosedMetric, "overfull",
+         "One of a member whose connections held too many bytes."),
      metric_row<&TransportCounters::closed_garbage>("closed_garbage", kClosedMetric, "garbage",
                                                     "A frame length out of bounds."),
      metric_row<&TransportCounters::closed_stalled>(
          "closed_stalled", kClosedMetric, "stalled",
-         "The other side took nothing for `stall_timeout`, or did not finish the TLS handshake."),
+         "The other side took too little in 20 s, left a frame incomplete for as long, or did not "
+         "finish the TLS handshake."),
      metric_row<&TransportCounters::closed_insecure>(
          "closed_insecure", kClosedMetric, "insecure",
          "One side alone encrypts links, or a key is not the one in the group file.")});

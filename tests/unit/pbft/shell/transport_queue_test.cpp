@@ -107,6 +107,17 @@ TEST_CASE("Beyond a bound the oldest frame gives way, but not one that is half s
   CHECK(by_bytes.empty());
 }
 
+TEST_CASE("The oldest frame is dropped when asked, but not one that is half sent") {
+  OutgoingQueue queue(1000, 10);
+  (void)queue.push(frame_of(1, 'a'));
+  (void)queue.push(frame_of(1, 'b'));
+  CHECK(queue.drop_oldest());
+  CHECK(queue.bytes() == 5);
+  (void)queue.consume(1);
+  CHECK_FALSE(queue.drop_oldest());
+  CHECK(unsent(queue) == Bytes{0, 0, 0, 'b'});
+}
+
 TEST_CASE("More frames than buffers go out in turns") {
   OutgoingQueue queue(100'000, 1000);
   for (int i = 0; i < 100; ++i)

@@ -66,6 +66,18 @@ TEST_CASE("The buffer shrinks once a large frame is through") {
   CHECK(reader.capacity() == FrameReader::kBaseCapacity);
 }
 
+TEST_CASE("The buffer shrinks to what is pending behind a large frame") {
+  FrameReader reader(16 << 20);
+  Bytes stream = stream_of({Bytes(1 << 20, 'x'), Bytes(300'000, 'y')});
+  stream.resize(stream.size() - 200'000);
+  CHECK(read_in_pieces(reader, stream, 1 << 20).size() == 1);
+  (void)reader.space();
+  CHECK(reader.pending() == 100'004);
+  CHECK(reader.capacity() < 2 * reader.pending());
+  CHECK(read_in_pieces(reader, Bytes(200'000, 'y'), 1 << 20) ==
+        std::vector<Bytes>{Bytes(300'000, 'y')});
+}
+
 TEST_CASE("The largest frame fits, and a larger one or an empty one ends the stream") {
   const std::size_t frame_bytes_max = 100'000;
   FrameReader reader(frame_bytes_max);
