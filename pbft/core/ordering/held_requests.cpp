@@ -24,19 +24,15 @@ std::uint32_t backers(const HeldRequest& request) {
 
 }  // namespace
 
-// One that has asked for a later view orders nothing in this one, and may have asked as a backup
-// does, who says what it has.
-bool HeldRequests::is_asked_for(const HeldRequest& held) const {
-  const bool leads = (context_.elsewhere >> context_.primary() & 1) == 0;
-  return leads && held.asked_in == context_.view;
-}
-
 // Orders two requests of one session. The one that the primary asks for goes first, so that it can
 // have one of them ordered; then what more replicas say that they have, or a client that asks for
 // ever newer things could have its primary blamed for one that backups hold; then the newer one.
 bool HeldRequests::is_before(const HeldRequest& one, const HeldRequest& other) const {
+  // A primary that has asked for a later view orders nothing in this one, and may have passed the
+  // request on as a backup does.
+  const bool leads = (context_.elsewhere >> context_.primary() & 1) == 0;
   const auto rank = [&](const HeldRequest& of) {
-    return std::tuple(is_asked_for(of), backers(of), of.timestamp);
+    return std::tuple(leads && of.asked_in == context_.view, backers(of), of.timestamp);
   };
   return rank(one) > rank(other);
 }
@@ -78,7 +74,7 @@ bool HeldRequests::fits_in(NodeId client, std::uint64_t bytes, std::uint32_t sha
 // The primary of this view has asked for something of the client that is held.
 bool HeldRequests::is_asked_for(NodeId client) const {
   const auto is_asked = [&](const std::optional<HeldRequest>& held) {
-    return held && is_asked_for(*held);
+    return held && held->asked_in == context_.view;
   };
   for (auto at = sessions_.lower_bound({client, 0}); at != sessions_.end(); ++at) {
     if (at->first.first != client) break;

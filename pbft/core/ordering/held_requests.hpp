@@ -115,7 +115,6 @@ class HeldRequests {
   // In so many times the share of all and of one client.
   bool fits_in(NodeId client, std::uint64_t bytes, std::uint32_t share);
   [[nodiscard]] bool is_asked_for(NodeId client) const;
-  [[nodiscard]] bool is_asked_for(const HeldRequest& held) const;
   Outcome hold_in(OfSession& session, const SessionName& key, const RequestMessage& request,
                   ByteView frame, const Digest& digest, std::optional<NodeId> forwarder, bool asks);
   void count(NodeId client, std::uint64_t bytes);

@@ -4,6 +4,7 @@
 
 #include "pbft/bodies/body_frames.hpp"
 #include "pbft/every_batch.hpp"
+#include "pbft/views/view_frames.hpp"
 #include "pbft/whole_group.hpp"
 
 namespace prophecy::pbft::test {
@@ -123,6 +124,19 @@ TEST_CASE("What a primary that has left its view holds keeps no place before a n
     group.run_until(group.now() + milliseconds(200));
   }
   CHECK(group.all_executed(2));
+}
+
+TEST_CASE("A primary that asks for another view has no more room for bodies that way") {
+  Subject backup(1);
+  backup.feed(view_change(0, 1));
+  const std::uint64_t size = ReplicaSettings().queue_bytes_max / 2;
+  std::uint32_t number = 0;
+  for (; number < 40; ++number) {
+    const BodyName name{size, sha256(as_bytes(std::to_string(number)))};
+    backup.tick(milliseconds(50));  // what the primary has checked of signatures is bounded
+    backup.feed(forwarded(0, retransmitted(by_digest(1, name, number))));
+  }
+  CHECK(backup.replica.status().bodies_missing <= 4);
 }
 
 TEST_CASE("A replica counts for the two requests of a session that it has forwarded last") {
