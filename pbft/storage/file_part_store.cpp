@@ -40,7 +40,10 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
   if (known->second.content) return *known->second.content;
   auto content = files_->read(digest);
   const bool was_unreadable = std::exchange(known->second.is_unreadable, false);
-  if (content && sha256(*content) == digest) return std::move(*content);
+  if (content && sha256(*content) == digest) {
+    if (known->second.kind == Kind::unread) known->second.kind = kind_of(*content);
+    return std::move(*content);
+  }
   // Once: others may ask for it again and again.
   if (!was_unreadable) ++losses_;
   if (!content && content.error().kind == ErrorKind::io) {
@@ -239,7 +242,8 @@ void FilePartStore::begin_work() {
     const auto known = parts_.find(digest);
     if (known != parts_.end()) take(digest, known->second, *batch);
   }
-  if (std::exchange(makes_room_, false) || is_beyond_memory(0)) {
+  const bool makes_room = std::exchange(makes_room_, false) || is_beyond_memory(0);
+  if (makes_room && files_->has_room(bytes_in_memory_)) {
     for (auto& [digest, known] : parts_)
       take(digest, known, *batch);
   }

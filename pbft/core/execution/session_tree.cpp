@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/codec.hpp"
+#include "pbft/core/execution/part_keeper.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -15,60 +16,8 @@ enum class ResultForm : std::uint8_t { missing, sized, child };
 
 // So small a result lies in its block: 64 of them still fit into a part.
 constexpr std::size_t kResultInBlockMax = 2048;
-constexpr std::size_t kPieceBytes = 128 * 1024;
 static_assert(kSessionsPerBlock * (kResultInBlockMax + 128 + sizeof(Digest)) < kPartBytesMax);
-static_assert(kResultBytesMax / kPieceBytes < kPartChildrenMax);
-
-// All results beyond so many new bytes wait for the next checkpoint: a store takes only so much in
-// one event.
-constexpr std::size_t kNewBytesMax = std::size_t{32} << 20;
-static_assert(kResultBytesMax < kNewBytesMax);
-
-// How many parts were added, and refused, at some instant.
-struct Mark {
-  std::size_t added = 0;
-  std::size_t refused = 0;
-};
-
-// Keeps the parts of one tree, and remembers those that are new.
-class Keeper {
- public:
-  explicit Keeper(PartStore& parts) : parts_(parts) {}
-
-  // The part's name, whether the store has taken it or refused.
-  Digest keep(std::span<const Digest> children, ByteView payload) {
-    const Bytes part = encode_part(children, payload);
-    const Digest digest = sha256(part);
-    if (parts_.holds(digest)) return digest;
-    if (parts_.keep(digest, part)) {
-      added_.emplace_back(digest, part.size());
-      added_bytes_ += part.size();
-    } else {
-      ++refused_;
-    }
-    return digest;
-  }
-  [[nodiscard]] bool has_room(std::size_t bytes) const {
-    return added_bytes_ + bytes <= kNewBytesMax;
-  }
-  [[nodiscard]] bool is_pinned(const Digest& digest) const { return parts_.is_pinned(digest); }
-  [[nodiscard]] Mark mark() const { return {added_.size(), refused_}; }
-  [[nodiscard]] bool has_refused(Mark since = {}) const { return refused_ > since.refused; }
-  // As it was then.
-  void take_back(Mark since) {
-    for (; added_.size() > since.added; added_.pop_back()) {
-      parts_.discard(added_.back().first);
-      added_bytes_ -= added_.back().second;
-    }
-    refused_ = since.refused;
-  }
-
- private:
-  PartStore& parts_;
-  std::vector<std::pair<Digest, std::size_t>> added_;  // with their sizes
-  std::size_t added_bytes_ = 0;
-  std::size_t refused_ = 0;
-};
+static_assert(kResultBytesMax / kResultPieceBytes < kPartChildrenMax);
 
 void write_block_head(Writer& writer, NodeId client, std::uint32_t block) {
   writer.integer(client);
@@ -86,25 +35,6 @@ Bytes order_block(const ClientTable& clients, NodeId client, std::uint32_t block
   return bytes;
 }
 
-// Nothing when there is no room for it.
-std::optional<Digest> keep_result(ByteView result, Keeper& keeper) {
-  if (!keeper.has_room(result.size())) return std::nullopt;
-  const Mark before = keeper.mark();
-  Digest root{};
-  if (result.size() <= kPieceBytes) {
-    root = keeper.keep({}, result);
-  } else {
-    std::vector<Digest> pieces;
-    for (std::size_t at = 0; at < result.size(); at += kPieceBytes)
-      pieces.push_back(
-          keeper.keep({}, result.subspan(at, std::min(kPieceBytes, result.size() - at))));
-    root = keeper.keep(pieces, {});
-  }
-  if (!keeper.has_refused(before)) return root;
-  keeper.take_back(before);
-  return std::nullopt;
-}
-
 struct RepliesBlock {
   Digest root{};
   bool lacks_results = false;  // there was no room for some
@@ -114,7 +44,7 @@ struct RepliesBlock {
 // same, and whose parts are still here, is not hashed again: one session of the block has changed,
 // and the others' results may be megabytes.
 RepliesBlock keep_replies_block(const ClientTable& clients, NodeId client, std::uint32_t block,
-                                SessionTree::Results& kept, Keeper& keeper) {
+                                SessionTree::Results& kept, PartKeeper& keeper) {
   const SessionTree::Results before = std::exchange(kept, {});
   RepliesBlock replies;
   Bytes bytes;
@@ -122,19 +52,14 @@ RepliesBlock keep_replies_block(const ClientTable& clients, NodeId client, std::
   Writer writer(bytes);
   write_block_head(writer, client, block);
   const auto write_result = [&](const Session& session) {
-    const bool is_small = session.result().size() <= kResultInBlockMax;
-    if (is_small && keeper.has_room(bytes.size() + session.result().size())) {
+    if (session.result().size() <= kResultInBlockMax) {
       writer.integer(static_cast<std::uint8_t>(ResultForm::sized));
       return writer.sized(session.result());
     }
     const auto known = before.find(session.digest);
     const bool is_here = known != before.end() && keeper.is_pinned(known->second);
-    std::optional<Digest> result;
-    if (is_here) {
-      result = known->second;
-    } else if (!is_small) {
-      result = keep_result(session.result(), keeper);
-    }
+    const auto result =
+        is_here ? std::optional(known->second) : keeper.keep_result(session.result());
     if (!result) {
       replies.lacks_results = true;
       return writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
@@ -166,7 +91,7 @@ RepliesBlock keep_replies_block(const ClientTable& clients, NodeId client, std::
 std::optional<Bytes> read_result(const PartStore& parts, const Digest& digest) {
   const auto bytes = parts.read(digest);
   const auto part = bytes ? decode_part(*bytes) : std::nullopt;
-  if (!part || part->children.size() > kResultBytesMax / kPieceBytes + 1) return std::nullopt;
+  if (!part || part->children.size() > kResultBytesMax / kResultPieceBytes + 1) return std::nullopt;
   Bytes result(part->payload.begin(), part->payload.end());
   for (const Digest& child : part->children) {
     const auto piece_bytes = parts.read(child);
@@ -260,37 +185,46 @@ bool for_each_block(const PartStore& parts, const Digest& root, const Load& load
 
 }  // namespace
 
+void SessionTree::keep_changes(const ClientTable& clients, const ClientTable::Blocks& blocks,
+                               PartKeeper& order, PartKeeper& replies) {
+  Client& client = clients_[blocks.client];
+  const std::uint64_t wanted =
+      client.blocks.empty() ? blocks.used : blocks.changed | client.lacking;
+  if (wanted == 0) return;
+  for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
+    const std::uint64_t bit = std::uint64_t{1} << block;
+    if ((wanted & bit) == 0) continue;
+    Block& known = client.blocks[block];
+    known.order = order.keep({}, order_block(clients, blocks.client, block));
+    const RepliesBlock kept =
+        keep_replies_block(clients, blocks.client, block, known.results, replies);
+    known.replies = kept.root;
+    client.lacking = kept.lacks_results ? client.lacking | bit : client.lacking & ~bit;
+  }
+  std::vector<Digest> order_children;
+  std::vector<Digest> replies_children;
+  for (const auto& [index, block] : client.blocks) {
+    order_children.push_back(block.order);
+    replies_children.push_back(block.replies);
+  }
+  Bytes payload;
+  Writer(payload).integer(blocks.client);
+  client.node = {order.keep(order_children, payload), replies.keep(replies_children, payload)};
+}
+
 SessionTree::Built SessionTree::build(ClientTable& clients, const OrderRoot& root,
                                       PartStore& parts) {
-  Keeper order(parts);
-  Keeper replies(parts);
+  PartKeeper order(parts);
+  PartKeeper replies(parts);
+  const std::vector<ClientTable::Blocks> changes = clients.take_changes();
+  // Each client's turn for the room of large results comes, at all replicas alike.
+  const std::size_t first = changes.empty() ? 0 : root.history[0] % changes.size();
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    keep_changes(clients, changes[(first + i) % changes.size()], order, replies);
   std::vector<Digest> order_nodes;
   std::vector<Digest> replies_nodes;
-  for (const ClientTable::Blocks& blocks : clients.take_changes()) {
-    Client& client = clients_[blocks.client];
-    const std::uint64_t wanted =
-        client.blocks.empty() ? blocks.used : blocks.changed | client.lacking;
-    for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
-      const std::uint64_t bit = std::uint64_t{1} << block;
-      if ((wanted & bit) == 0) continue;
-      Block& known = client.blocks[block];
-      known.order = order.keep({}, order_block(clients, blocks.client, block));
-      const RepliesBlock kept =
-          keep_replies_block(clients, blocks.client, block, known.results, replies);
-      known.replies = kept.root;
-      client.lacking = kept.lacks_results ? client.lacking | bit : client.lacking & ~bit;
-    }
-    if (wanted != 0) {
-      std::vector<Digest> order_children;
-      std::vector<Digest> replies_children;
-      for (const auto& [index, block] : client.blocks) {
-        order_children.push_back(block.order);
-        replies_children.push_back(block.replies);
-      }
-      Bytes payload;
-      Writer(payload).integer(blocks.client);
-      client.node = {order.keep(order_children, payload), replies.keep(replies_children, payload)};
-    }
+  for (const ClientTable::Blocks& blocks : changes) {
+    const Client& client = clients_.at(blocks.client);
     order_nodes.push_back(client.node.order);
     replies_nodes.push_back(client.node.replies);
   }
@@ -306,8 +240,8 @@ SessionTree::Built SessionTree::build(ClientTable& clients, const OrderRoot& roo
   // The next tree cannot be built upon parts that are not here.
   clear();
   built.roots.replies = {};
-  replies.take_back({});
-  if (!built.is_order_kept) order.take_back({});
+  replies.take_back();
+  if (!built.is_order_kept) order.take_back();
   return built;
 }
 

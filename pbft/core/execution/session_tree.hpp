@@ -29,6 +29,8 @@
 
 namespace prophecy::pbft {
 
+class PartKeeper;
+
 // What the root of the order says, beside the timestamps below it.
 struct OrderRoot {
   std::uint64_t sequence = 0;
@@ -53,7 +55,7 @@ class SessionTree {
   };
   // Keeps the parts that are not there yet. Names the order whether the store has taken it or not:
   // without that name there is no checkpoint, and all replicas may be short of room at once. Of new
-  // results 32 MiB are kept; those beyond count as missing until the next tree.
+  // results beyond 2 KiB, 32 MiB are kept; the rest count as missing until a later tree.
   [[nodiscard]] Built build(ClientTable& clients, const OrderRoot& root, PartStore& parts);
   // The table has been replaced.
   void clear() { clients_.clear(); }
@@ -69,6 +71,9 @@ class SessionTree {
     std::uint64_t lacking = 0;  // the blocks that lack results, one bit each
     Roots node;
   };
+
+  void keep_changes(const ClientTable& clients, const ClientTable::Blocks& blocks,
+                    PartKeeper& order, PartKeeper& replies);
 
   std::map<NodeId, Client> clients_;
 };

@@ -131,10 +131,12 @@ TEST_CASE("A session table brings back each reply with its result, wherever that
 struct TightParts final : MemoryPartStore {
   explicit TightParts(std::size_t most) : bytes_max(most) {}
   bool keep(const Digest& digest, ByteView part) override {
+    ++offered;
     return (holds(digest) || bytes() + part.size() <= bytes_max) &&
            MemoryPartStore::keep(digest, part);
   }
   std::size_t bytes_max;
+  std::size_t offered = 0;
 };
 
 // No two pieces of it are the same.
@@ -147,8 +149,9 @@ Bytes result_of(std::size_t size, std::uint8_t number) {
   return result;
 }
 
-void reply_with(ClientTable& clients, std::uint32_t number, const Bytes& result) {
-  Session& session = clients.session(kClient, number);
+void reply_with(ClientTable& clients, std::uint32_t number, const Bytes& result,
+                NodeId client = kClient) {
+  Session& session = clients.session(client, number);
   clients.begin(session, session.last_timestamp + 1);
   clients.set_reply(session, ReplyStatus::done, 1 << 16, sha256(result));
   clients.keep_result(session, result);
@@ -187,15 +190,30 @@ TEST_CASE("Results for which a store has no room are missing in a session table 
   CHECK(results_of_next() == (is_tight ? 10 : 6));
 }
 
+TEST_CASE("Large results keep no small ones out of a session table") {
+  MemoryPartStore parts;
+  ClientTable clients(std::uint64_t{1} << 30);
+  for (std::uint8_t number = 0; number < 3; ++number)
+    reply_with(clients, number, result_of(std::size_t{12} << 20, number));
+  reply_with(clients, 0, to_bytes("small"), kClient + 1);
+  const SessionTree::Roots roots = SessionTree().build(clients, {}, parts).roots;
+  ClientTable loaded(std::uint64_t{1} << 30);
+  REQUIRE(load_sessions(parts, roots, loaded));
+  CHECK_FALSE(loaded.find(kClient, 2)->has_result);
+  CHECK(loaded.find(kClient + 1, 0)->has_result);
+}
+
 TEST_CASE("A session table is named though a store refuses its parts, and leaves none there") {
   TightParts parts(0);
   ClientTable clients(1'000'000);
-  reply_with(clients, 0, Bytes(5'000));
+  for (std::uint8_t number = 0; number < 20; ++number)
+    reply_with(clients, number, Bytes(5'000, number));
   SessionTree tree;
   const auto refused = tree.build(clients, {}, parts);
   CHECK_FALSE(refused.is_order_kept);
   CHECK(refused.roots.replies == Digest{});
   CHECK(parts.parts() == 0);
+  CHECK(parts.offered <= 7);  // no result behind the first that was refused
   // Room for the order alone: a block, its client and the root.
   parts.bytes_max = 800;
   const auto named = tree.build(clients, {}, parts);
