@@ -64,7 +64,9 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   // state that nobody has. Where the record goes further, what lies in between comes as a state.
   const std::uint64_t begin = remembered.base ? remembered.base->sequence : 0;
   std::uint64_t reach = checkpoints.stable_sequence() + context.settings.window;
-  if (remembered.base) reach = std::min(reach, begin + log.capacity());
+  if (remembered.base || !context.membership.state_lost) {
+    reach = std::min(reach, begin + log.capacity());
+  }
   const std::uint64_t votes_end = std::max(reach, context.journal.last()) + 1;
   const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
   log.release_below(std::max(begin + 1, first));

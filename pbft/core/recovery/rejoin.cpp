@@ -80,8 +80,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
       return refuse(DropReason::bad_signature);
     }
     // It could have no later life, not even one that begins with another disk and good intentions.
-    if (message->incarnation >
-        context_.inputs.wall_time() / kNanosecondsInOne + kIncarnationAheadMax) {
+    if (is_too_far_ahead(message->incarnation)) {
       context_.drop(DropReason::outside_water_marks);
       return true;
     }
@@ -167,13 +166,17 @@ std::uint64_t Rejoin::vouched_incarnation() const {
   return values.size() >= faults ? values[faults - 1] : 0;
 }
 
+bool Rejoin::is_too_far_ahead(std::uint64_t incarnation) const {
+  return incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kIncarnationAheadMax;
+}
+
 // The clock that it was made from may have been set back. Then all have to be asked anew. But those
 // of a new group are not to be talked into it by one of them.
 void Rejoin::raise_incarnation(ReplicaActions& out) {
   const std::uint64_t known = vouched_incarnation();
   std::uint64_t& incarnation = context_.membership.incarnation;
   const bool soon = raised_at_ && context_.now - *raised_at_ < kRebornEvery;
-  if (known <= incarnation || known == UINT64_MAX || soon || heard().fresh >= needed()) return;
+  if (known <= incarnation || is_too_far_ahead(known) || soon || heard().fresh >= needed()) return;
   raised_at_ = context_.now;
   incarnation = known + 1;
   enough_since_.reset();  // pledges for this one are still to come

@@ -63,6 +63,8 @@ class Rejoin {
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
   [[nodiscard]] bool is_asking() const { return context_.is_asking(); }
+  // Peers reject it.
+  [[nodiscard]] bool is_too_far_ahead(std::uint64_t incarnation) const;
   // True once after it has turned out that the group is new.
   [[nodiscard]] bool take_new_group() { return std::exchange(new_group_, false); }
 
