@@ -181,8 +181,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (Slot* slot = log_.find(head->sequence); slot != nullptr && may_take_up(*slot)) {
-    return on_content(*slot, frame, head->primary, out);
+  if (Slot* slot = log_.find(head->sequence); slot != nullptr) {
+    if (may_take_up(*slot)) return on_content(*slot, frame, head->primary, out);
+    if (is_awaited_proposal(*slot, *head)) return on_awaited_proposal(*slot, frame, out);
   }
   if (!admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -281,19 +282,48 @@ void Agreement::vote_to_commit(Slot& slot, ReplicaActions& out) {
   context_.send_to_peers(slot.own_commit, out);
 }
 
-// Others may need the vote: faulty replicas can show decisions to some, and withhold their votes
-// from others. It names no view in which this replica has prepared the batch, so it is no entry of
-// P. None is needed: the batch was committed before, and no view can begin with another one.
+// Others may need the votes: faulty replicas can show decisions to some, and withhold their votes
+// from others. The Commit names no view in which this replica has prepared the batch, so it is no
+// entry of P. None is needed: those that committed the batch first were prepared.
 void Agreement::vote_for_decided(Slot& slot, ReplicaActions& out) {
   if (context_.state != ReplicaState::normal || !context_.may_vote(slot.sequence) ||
       slot.sequence <= checkpoints_.stable_sequence()) {
     return;
   }
-  if (slot.is_proposed && may_prepare_with(slot.bodies)) {
+  if (slot.is_proposed && slot.own_prepare == nullptr && may_prepare_with(slot.bodies)) {
     note_proposal(slot, slot.batch, slot.pre_prepare, slot.bodies, out);
     vote_to_prepare(slot, out);
   }
   if (slot.own_commit == nullptr) vote_to_commit(slot, out);
+}
+
+// The view's own proposal comes after others' decisions on it. They are in its favour.
+bool Agreement::is_awaited_proposal(const Slot& slot, const PrePrepareMessage& head) const {
+  return slot.phase == SlotPhase::committed && !slot.is_proposed && slot.own_prepare == nullptr &&
+         context_.state == ReplicaState::normal && head.view == context_.view &&
+         head.primary == context_.primary() && !context_.is_primary() &&
+         slot.sequence > checkpoints_.stable_sequence();
+}
+
+bool Agreement::on_awaited_proposal(Slot& slot, ByteView frame, ReplicaActions& out) {
+  const auto message = decode_pre_prepare(frame, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  const BatchDigests digests = digests_of(*message);
+  if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
+                                          message->authenticator)) {
+    context_.drop(context_.mac_failure(message->primary));
+    return false;
+  }
+  if (digests.batch != slot.batch) {
+    context_.drop(DropReason::conflicting);
+    return true;
+  }
+  slot.is_proposed = true;
+  vote_for_decided(slot, out);
+  return true;
 }
 
 void Agreement::on_membership(ReplicaActions& out) {
@@ -410,7 +440,11 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   if (!context_.is_peer(decision->replica)) return false;
   const std::uint64_t sequence = decision->sequence;
   if (sequence <= settled()) return false;  // not needed any more
-  if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
+  // Of a life of its sender that is lost, nothing correct lies further ahead.
+  if (!log_.reaches(sequence) ||
+      sequence > checkpoints_.stable_sequence() + context_.settings.window) {
+    return refuse(DropReason::outside_water_marks);
+  }
   if (!context_.is_authentic(decision->replica, decision->content, decision->authenticator))
     return false;
   Slot& slot = log_.open(sequence);
@@ -424,6 +458,7 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
 
 void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified) return;
+  slot.decided = batch;
   Frame content = log_.content_of(slot, batch);
   if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch)
     content = slot.pre_prepare;
@@ -461,6 +496,9 @@ void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
       // The record may reach back far. Who lacks votes on what is stable says so in a Status.
       const bool is_stable = proposed.sequence <= checkpoints_.stable_sequence();
       if (is_stable) out.sends.erase(out.sends.begin() + sent, out.sends.end());
+    } else if (slot.phase == SlotPhase::committed && slot.batch == proposed.batch) {
+      slot.is_proposed = true;
+      vote_for_decided(slot, out);
     }
     if (context_.is_primary()) {
       context_.progress.last_proposed =
@@ -483,6 +521,7 @@ void Agreement::advance(Slot& slot, ReplicaActions& out) {
   if (slot.phase == SlotPhase::prepared &&
       slot.commits.count(slot.batch) >= context_.quorum.committed) {
     slot.phase = SlotPhase::committed;
+    slot.decided = slot.batch;
   }
 }
 

@@ -91,6 +91,8 @@ class Agreement {
   }
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  [[nodiscard]] bool is_awaited_proposal(const Slot& slot, const PrePrepareMessage& head) const;
+  bool on_awaited_proposal(Slot& slot, ByteView frame, ReplicaActions& out);
   // Its primary has left much above the stable checkpoint, and what it proposes is not the next
   // that can be agreed on. That one is always taken, or correct primaries that a bad network has
   // had leave so much could propose nothing more, and no checkpoint would ever take it away.
@@ -127,6 +129,11 @@ class Agreement {
   void vote_to_commit(Slot& slot, ReplicaActions& out);
   // Likewise; others have decided on the batch, and it is committed here for that alone.
   void vote_for_decided(Slot& slot, ReplicaActions& out);
+  // Its Prepare is still to come, with the bodies.
+  [[nodiscard]] bool awaits_prepare(const Slot& slot) const {
+    return slot.phase == SlotPhase::committed && slot.is_proposed && slot.own_prepare == nullptr &&
+           !context_.is_primary() && slot.sequence > checkpoints_.stable_sequence();
+  }
   void advance(Slot& slot, ReplicaActions& out);
 
   Context& context_;

@@ -53,6 +53,9 @@ bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaAc
 void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
   Slot& slot = log_.open(sequence);
   ASSERT(slot.phase == SlotPhase::empty);
+  // A faulty primary may begin a view in two ways, and this replica have learned from the other one
+  // what was committed there.
+  if (slot.decided && *slot.decided != batch) return certify(slot, *slot.decided, out);
   slot.phase = SlotPhase::awaited;
   slot.batch = batch;
   // Its new-view message stands for the batch as a pre-prepare would, whether it has the content or
@@ -106,6 +109,7 @@ void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* mess
     log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
     slot.phase = SlotPhase::committed;
     vote_for_decided(slot, out);
+    if (awaits_prepare(slot)) awaiting_bodies_.insert(slot.sequence);
     return;
   }
   log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
@@ -122,11 +126,14 @@ void Agreement::on_bodies(ReplicaActions& out) {
     Slot* slot = log_.reaches(*at) ? log_.find(*at) : nullptr;
     const bool is_awaiting =
         slot != nullptr && slot->phase == SlotPhase::awaited && slot->pre_prepare != nullptr;
-    if (is_awaiting && (context_.state != ReplicaState::normal || !all_whole(slot->bodies))) {
+    const bool is_decided = slot != nullptr && awaits_prepare(*slot);
+    if ((is_awaiting || is_decided) &&
+        (context_.state != ReplicaState::normal || !all_whole(slot->bodies))) {
       ++at;
       continue;
     }
     at = awaiting_bodies_.erase(at);
+    if (is_decided) vote_for_decided(*slot, out);
     if (!is_awaiting) continue;
     note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
     pre_prepare(*slot, out);

@@ -226,6 +226,13 @@ void Log::forget_unexecuted(std::uint64_t last) {
   }
 }
 
+void Log::forget_votes_of(NodeId replica) {
+  for (Slot& slot : slots_) {
+    for (VoteSet* votes : {&slot.prepares, &slot.commits, &slot.decisions})
+      votes->forget(replica);
+  }
+}
+
 void Log::forget_execution(Slot& slot) {
   slot.execution = SlotExecution::none;
   slot.requests.clear();
@@ -252,6 +259,7 @@ void Log::reset(Slot& slot) {
   slot.proposals.clear();
   slot.prepared.reset();
   slot.decisions.clear();
+  slot.decided.reset();
   slot.sequence = 0;
   slot.phase = SlotPhase::empty;
   slot.proposer.reset();

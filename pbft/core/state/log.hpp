@@ -94,7 +94,8 @@ struct Slot {
   // Over all views:
   std::vector<Proposal> proposals;  // by the view in which each was proposed last
   std::optional<PreparedRecord> prepared;
-  VoteSet decisions;  // of others, about what is committed
+  VoteSet decisions;              // of others, about what is committed
+  std::optional<Digest> decided;  // the batch that was committed, in whatever view
   // Of the committed batch:
   SlotExecution execution = SlotExecution::none;
   std::vector<BatchRequest> requests;  // from pre_prepared until executing
@@ -131,6 +132,9 @@ class Log {
   void note_stable(std::uint64_t stable);
   // The state goes on behind this number: what was not executed up to it is of no use.
   void forget_unexecuted(std::uint64_t last);
+  // The replica has lost its memory. What it said before counts no more: it may have been faulty
+  // then, and others may be now.
+  void forget_votes_of(NodeId replica);
   // What was executed is undone: it is to be executed again.
   static void forget_execution(Slot& slot);
   // Forgets all below.

@@ -38,6 +38,8 @@ class VoteSet {
   }
 
   void clear() { voted_ = 0; }
+  // It may vote again.
+  void forget(NodeId replica) { voted_ &= ~(std::uint64_t{1} << replica); }
 
  private:
   std::vector<Digest> votes_;

@@ -278,20 +278,21 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
     // What was passed over by a transfer of state may have been another batch than is known here,
     // and what was executed ahead is not decided yet.
-    const bool decided =
-        sequence <= context_.progress.last_ordered && slot->execution != SlotExecution::none;
+    const bool decided = sequence <= context_.progress.last_ordered && slot->decided &&
+                         slot->execution != SlotExecution::none;
+    // Whatever became of the number in later views.
+    const Digest& batch = decided ? *slot->decided : slot->batch;
     // Before the content: a peer alone in a later view takes only what f+1 have decided.
     if (decided && (has & kHasCommitted) == 0) {
-      add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
+      add(encode_vote(MessageType::decision, 0, sequence, batch, context_.keys));
     }
     if ((has & kHasPrePrepare) == 0) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
       if (is_small || is_own_turn(status.replica, sequence + turn)) {
-        // An ordered batch is kept, whatever became of its number in later views.
+        // An ordered batch is kept.
         const bool ordered = sequence <= context_.progress.last_ordered;
-        add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare,
-                    slot->batch));
+        add(renewed(ordered ? log_.content_of(*slot, batch) : slot->pre_prepare, batch));
       }
     }
     // MACs are made anew: session keys may have changed since.

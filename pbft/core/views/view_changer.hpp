@@ -57,7 +57,10 @@ class ViewChanger {
   // This replica asks for the next view at once.
   void give_up(ViewChangeCause cause, ReplicaActions& out);
   // The peer has lost its memory: what it has asked for does not count.
-  void forget(NodeId peer) { asked_[peer] = {}; }
+  void forget(NodeId peer) {
+    asked_[peer] = {};
+    log_.forget_votes_of(peer);
+  }
   // The peer's process has ended: its connection broke, and its machine refuses another. The
   // network can forge this hint, so it only shortens a wait, and the peer's next proven frame
   // refutes it.
