@@ -1,0 +1,143 @@
+// What a replica makes of others' decisions, and stands by in every view.
+#include <catch2/catch.hpp>
+
+#include "pbft/every_batch.hpp"
+#include "pbft/views/view_frames.hpp"
+#include "pbft/wire/sealed.hpp"
+
+namespace prophecy::pbft::test {
+
+TEST_CASE("What f+1 others have committed is as good as committed") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const auto decision = [&](NodeId from) {
+    return encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from));
+  };
+  backup.feed(decision(0));
+  backup.feed(proposal.frame);
+  CHECK(backup.actions.executions.empty());
+  backup.feed(decision(0));
+  CHECK(backup.actions.executions.empty());
+  backup.feed(decision(3));
+  CHECK(backup.actions.executions.size() == 1);
+}
+
+// A faulty primary that begins a view in two ways has some replicas adopt another batch there than
+// what the rest has committed upon the other way.
+TEST_CASE("A replica stands by what was decided, whatever a view begins with") {
+  Subject backup(3);
+  const Proposal decided = pre_prepare(1, {request(1)});
+  const Proposal behind = pre_prepare(2, {request(2)});
+  for (const NodeId peer : {0u, 1u})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, decided.batch, ring(peer)));
+  backup.feed(decided.frame);
+  REQUIRE(backup.actions.executions.size() == 1);
+  const std::vector<BatchRecord> record{{2, 0, behind.batch}};
+  backup.feed(new_view(1, 1,
+                       {view_change(0, 1, record, record), view_change(1, 1, record, record),
+                        view_change(2, 1, record, record)}));
+  REQUIRE(backup.replica.status().view == 1);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  StatusMessage lacking;
+  lacking.counter = 1;
+  lacking.first_retained = 1;
+  lacking.view = 1;
+  backup.tick(milliseconds(100));
+  backup.feed(encode_status(lacking, ring(2)));
+  std::vector<Digest> said;
+  for (const Outgoing& outgoing : backup.actions.sends) {
+    const auto vote = decode_vote(*outgoing.frame, MessageType::decision, kReplicas);
+    if (vote && vote->sequence == 1) said.push_back(vote->batch);
+  }
+  CHECK(said == std::vector{decided.batch});
+}
+
+// It may have been faulty then, and correct now, while another one is faulty.
+TEST_CASE("What a peer said before it lost its memory decides nothing") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const auto decision = [&](NodeId from) {
+    return encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from));
+  };
+  backup.feed(decision(1));
+  backup.feed(encode_rejoin(backup.inputs.time / 1'000'000, ring(1)));
+  backup.feed(decision(3));
+  backup.feed(proposal.frame);
+  CHECK(backup.actions.executions.empty());
+  // Nor does anything count beyond what a correct one can have decided since.
+  const std::uint64_t beyond = ReplicaSettings().window + 1;
+  for (const NodeId peer : {0u, 1u, 3u})
+    backup.feed(encode_vote(MessageType::decision, 0, beyond, proposal.batch, ring(peer)));
+  CHECK(backup.dropped(DropReason::outside_water_marks) == 3);
+}
+
+// A faulty replica may show a decision to some replicas, and withhold its own votes from others:
+// those need the votes of all correct ones.
+TEST_CASE("A replica that knows of a decision votes for it all the same") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const auto decision = [&](NodeId from) {
+    return encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from));
+  };
+  SECTION("in the view that it knows it from") {
+    backup.feed(proposal.frame);
+    REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+    backup.feed(decision(0));
+    CHECK(backup.sent(MessageType::commit) == 0);
+    backup.feed(decision(3));
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+    // It says so once.
+    backup.feed(decision(3));
+    backup.feed(prepare(3, 1, proposal.batch));
+    CHECK(backup.sent(MessageType::commit) == 0);
+  }
+  const std::vector<BatchRecord> record{{1, 0, proposal.batch}};
+  const Frame next_view = new_view(
+      1, 1,
+      {view_change(0, 1, record, record), view_change(1, 1, record, record), view_change(3, 1)});
+  SECTION("in the next one, whatever comes again first") {
+    backup.feed(decision(0));
+    backup.feed(decision(3));
+    backup.feed(proposal.frame);
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.feed(next_view);
+    REQUIRE(backup.replica.status().view == 1);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    backup.feed(decision(0));
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  }
+  SECTION("in full, where the proposal comes behind it") {
+    const Frame content = proposal.frame;
+    backup.feed(decision(1));
+    backup.feed(decision(3));
+    backup.feed_as_it_is(encode_sealed(*content, ring(3)));
+    REQUIRE(backup.actions.executions.size() == 1);
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+    CHECK(backup.sent(MessageType::prepare) == 0);
+    backup.feed(content);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    backup.feed(content);
+    CHECK(backup.sent(MessageType::prepare) == 0);
+  }
+  SECTION("also after a restart") {
+    backup.feed(proposal.frame);
+    backup.feed(decision(0));
+    backup.feed(decision(3));
+    Subject again(2, {}, backup.restarted());
+    CHECK(again.sent(MessageType::prepare) == kReplicas - 1);
+    CHECK(again.sent(MessageType::commit) == kReplicas - 1);
+  }
+  SECTION("in the next one, though the batch comes last") {
+    backup.feed(next_view);
+    REQUIRE(backup.replica.status().view == 1);
+    backup.feed(decision(0));
+    backup.feed(decision(3));
+    CHECK(backup.sent(MessageType::commit) == 0);
+    backup.feed(proposal.frame);
+    REQUIRE(backup.actions.executions.size() == 1);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  }
+}
+
+}  // namespace prophecy::pbft::test
