@@ -181,11 +181,12 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (Slot* slot = log_.find(head->sequence); slot != nullptr) {
-    if (may_take_up(*slot)) return on_content(*slot, frame, head->primary, out);
-    if (is_awaited_proposal(*slot, *head)) return on_awaited_proposal(*slot, frame, out);
+  Slot* known = log_.find(head->sequence);
+  if (known != nullptr && may_take_up(*known)) {
+    return on_content(*known, frame, head->primary, out);
   }
-  if (!admits(*head)) return false;
+  const bool is_decided = known != nullptr && is_awaited_proposal(*known, *head);
+  if (!is_decided && !admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
   // Content that is agreed on already is not bound so: it may be older than the bound.
@@ -200,6 +201,11 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     return false;
   }
   Slot& slot = log_.open(message->sequence);
+  if (is_decided && digests.batch == slot.batch) {
+    slot.is_proposed = true;
+    vote_for_decided(slot, out);
+    return true;
+  }
   if (slot.phase != SlotPhase::empty) {
     context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
     return true;
@@ -303,27 +309,6 @@ bool Agreement::is_awaited_proposal(const Slot& slot, const PrePrepareMessage& h
          context_.state == ReplicaState::normal && head.view == context_.view &&
          head.primary == context_.primary() && !context_.is_primary() &&
          slot.sequence > checkpoints_.stable_sequence();
-}
-
-bool Agreement::on_awaited_proposal(Slot& slot, ByteView frame, ReplicaActions& out) {
-  const auto message = decode_pre_prepare(frame, context_.quorum.replicas);
-  if (!message) {
-    context_.drop(DropReason::malformed);
-    return false;
-  }
-  const BatchDigests digests = digests_of(*message);
-  if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
-                                          message->authenticator)) {
-    context_.drop(context_.mac_failure(message->primary));
-    return false;
-  }
-  if (digests.batch != slot.batch) {
-    context_.drop(DropReason::conflicting);
-    return true;
-  }
-  slot.is_proposed = true;
-  vote_for_decided(slot, out);
-  return true;
 }
 
 void Agreement::on_membership(ReplicaActions& out) {

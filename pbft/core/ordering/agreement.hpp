@@ -92,7 +92,6 @@ class Agreement {
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   [[nodiscard]] bool is_awaited_proposal(const Slot& slot, const PrePrepareMessage& head) const;
-  bool on_awaited_proposal(Slot& slot, ByteView frame, ReplicaActions& out);
   // Its primary has left much above the stable checkpoint, and what it proposes is not the next
   // that can be agreed on. That one is always taken, or correct primaries that a bad network has
   // had leave so much could propose nothing more, and no checkpoint would ever take it away.
