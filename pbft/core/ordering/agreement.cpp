@@ -30,6 +30,10 @@ std::uint64_t bodies_bytes(const PrePrepareMessage& message) {
   return bytes;
 }
 
+// Decisions come again with each Status. Those of different times are not added up: replicas that
+// were faulty once may be correct now, while others are faulty.
+constexpr Duration kDecisionsCountFor = seconds(2);
+
 }  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
@@ -183,7 +187,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   }
   Slot* known = log_.find(head->sequence);
   if (known != nullptr && may_take_up(*known)) {
-    return on_content(*known, frame, head->primary, out);
+    return on_content(*known, frame, *head, out);
   }
   const bool is_decided = known != nullptr && is_awaited_proposal(*known, *head);
   if (!is_decided && !admits(*head)) return false;
@@ -301,6 +305,7 @@ void Agreement::vote_for_decided(Slot& slot, ReplicaActions& out) {
     vote_to_prepare(slot, out);
   }
   if (slot.own_commit == nullptr) vote_to_commit(slot, out);
+  if (awaits_prepare(slot)) awaiting_bodies_.insert(slot.sequence);
 }
 
 // The view's own proposal comes after others' decisions on it. They are in its favour.
@@ -433,9 +438,12 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   if (!context_.is_authentic(decision->replica, decision->content, decision->authenticator))
     return false;
   Slot& slot = log_.open(sequence);
-  if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {
-    context_.drop(DropReason::conflicting);
-  } else if (slot.decisions.count(decision->batch) >= context_.quorum.weak) {
+  if (context_.now - slot.decisions_since >= kDecisionsCountFor) {
+    slot.decisions.clear();
+    slot.decisions_since = context_.now;
+  }
+  slot.decisions.replace(decision->replica, decision->batch);
+  if (slot.decisions.count(decision->batch) >= context_.quorum.weak) {
     certify(slot, decision->batch, out);
   }
   return true;

@@ -112,7 +112,7 @@ class Agreement {
   void note_named(std::uint64_t sequence) {
     context_.named_by_primary = std::max(context_.named_by_primary, sequence);
   }
-  bool on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out);
+  bool on_content(Slot& slot, ByteView frame, const PrePrepareMessage& head, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);
   void certify(Slot& slot, const Digest& batch, ReplicaActions& out);

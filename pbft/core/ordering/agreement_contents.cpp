@@ -17,7 +17,9 @@ constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
 // Which replica sends it does not matter: the digest does. Nor is its time looked at: the others
 // have agreed on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict
 // them. But each has its own share of what is copied and hashed, and strangers have none.
-bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out) {
+bool Agreement::on_content(Slot& slot, ByteView frame, const PrePrepareMessage& head,
+                           ReplicaActions& out) {
+  const NodeId primary = head.primary;
   const NodeId sender = context_.relay.value_or(primary);
   if (!context_.is_peer(sender)) return false;
   Allowance& share = contents_.at(sender);
@@ -46,6 +48,9 @@ bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaAc
     return false;
   }
   ++context_.counters.contents_fetched;
+  const bool is_from_primary =
+      !context_.relay && head.view == context_.view && primary == context_.primary();
+  if (slot.phase == SlotPhase::certified && is_from_primary) slot.is_proposed = true;
   take_up(slot, std::move(copy), &*message, out);
   return false;
 }
@@ -109,7 +114,6 @@ void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* mess
     log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
     slot.phase = SlotPhase::committed;
     vote_for_decided(slot, out);
-    if (awaits_prepare(slot)) awaiting_bodies_.insert(slot.sequence);
     return;
   }
   log_.set_pre_prepare(slot, std::move(content), std::move(bodies));

@@ -95,6 +95,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
     context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);
     retransmission_.forget(message->replica);
+    context_.claimed[message->replica] = 0;
     peer.answered_at.reset();
     // All are to know of it, or one could tell a part of them, and have the rest begin views that
     // this part rejects.

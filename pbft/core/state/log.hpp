@@ -94,7 +94,8 @@ struct Slot {
   // Over all views:
   std::vector<Proposal> proposals;  // by the view in which each was proposed last
   std::optional<PreparedRecord> prepared;
-  VoteSet decisions;              // of others, about what is committed
+  VoteSet decisions;              // of others, about what is committed; the newest of each
+  TimePoint decisions_since{};    // the oldest of them
   std::optional<Digest> decided;  // the batch that was committed, in whatever view
   // Of the committed batch:
   SlotExecution execution = SlotExecution::none;

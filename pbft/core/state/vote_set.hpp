@@ -29,6 +29,12 @@ class VoteSet {
     return Outcome::added;
   }
 
+  // What the replica says now counts, in place of what it said before.
+  void replace(NodeId replica, const Digest& digest) {
+    forget(replica);
+    record(replica, digest);
+  }
+
   [[nodiscard]] std::uint32_t count(const Digest& digest) const {
     std::uint32_t equal = 0;
     for (std::uint64_t left = voted_; left != 0; left &= left - 1) {

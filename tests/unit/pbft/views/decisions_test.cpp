@@ -1,6 +1,7 @@
 // What a replica makes of others' decisions, and stands by in every view.
 #include <catch2/catch.hpp>
 
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/every_batch.hpp"
 #include "pbft/views/view_frames.hpp"
 #include "pbft/wire/sealed.hpp"
@@ -71,6 +72,53 @@ TEST_CASE("What a peer said before it lost its memory decides nothing") {
   CHECK(backup.dropped(DropReason::outside_water_marks) == 3);
 }
 
+TEST_CASE("Decisions of different times are not added up, and the newest of a peer counts") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const Proposal other = pre_prepare(1, {request(1, "another")});
+  const auto decision = [&](NodeId from, const Proposal& of) {
+    return encode_vote(MessageType::decision, 0, 1, of.batch, ring(from));
+  };
+  SECTION("of one peer") {
+    backup.feed(decision(1, other));
+    backup.feed(decision(1, proposal));
+    backup.feed(decision(3, other));
+    backup.feed(other.frame);
+    CHECK(backup.actions.executions.empty());
+    backup.feed(decision(3, proposal));
+    backup.feed(proposal.frame);
+    CHECK(backup.actions.executions.size() == 1);
+  }
+  SECTION("of times that are far apart") {
+    backup.feed(decision(1, proposal));
+    backup.tick(minutes(1));
+    backup.feed(decision(3, proposal));
+    backup.feed(proposal.frame);
+    CHECK(backup.actions.executions.empty());
+    backup.feed(decision(1, proposal));
+    CHECK(backup.actions.executions.size() == 1);
+  }
+}
+
+// A late body is no reason to vote for less.
+TEST_CASE("A replica that knows of a decision prepares its batch once the body has come") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  for (const NodeId peer : {1u, 3u})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(peer)));
+  backup.feed_as_it_is(encode_sealed(*proposal.frame, ring(3)));
+  CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  backup.feed(proposal.frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  std::size_t prepares = 0;
+  for (int i = 0; i < 20 && prepares == 0; ++i) {
+    deliver(backup);
+    prepares = backup.sent(MessageType::prepare);
+    if (prepares == 0) backup.tick(milliseconds(100));
+  }
+  CHECK(prepares == kReplicas - 1);
+}
+
 // A faulty replica may show a decision to some replicas, and withhold its own votes from others:
 // those need the votes of all correct ones.
 TEST_CASE("A replica that knows of a decision votes for it all the same") {
@@ -118,6 +166,13 @@ TEST_CASE("A replica that knows of a decision votes for it all the same") {
     CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
     backup.feed(content);
     CHECK(backup.sent(MessageType::prepare) == 0);
+  }
+  SECTION("in full, where the proposal brings the content") {
+    backup.feed(decision(1));
+    backup.feed(decision(3));
+    backup.feed(proposal.frame);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+    CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
   }
   SECTION("also after a restart") {
     backup.feed(proposal.frame);
