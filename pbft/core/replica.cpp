@@ -105,15 +105,12 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
     return refuse(DropReason::outside_water_marks);
   }
   // Not worth verifying.
-  const bool is_first_hand = context.relay == message->replica;
-  if (!checkpoints.wants(message->replica, claim, is_first_hand)) {
-    return refuse(DropReason::duplicate);
-  }
+  if (!checkpoints.wants(message->replica, claim)) return refuse(DropReason::duplicate);
   if (!context.is_signed_by(message->replica, sha256(message->content), message->signature)) {
     return refuse(DropReason::bad_signature);
   }
   Frame copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
-  switch (checkpoints.record({message->replica, claim, std::move(copy), is_first_hand})) {
+  switch (checkpoints.record(message->replica, claim, std::move(copy))) {
     case Checkpoints::Outcome::added:
     case Checkpoints::Outcome::old:
       break;

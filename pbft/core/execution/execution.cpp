@@ -521,8 +521,7 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
       encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, context_.keys);
   context_.send_to_peers(frame, out);
   checkpoints_.keep_own(claim, frame);
-  const Checkpoints::Outcome outcome =
-      checkpoints_.record({context_.self, claim, std::move(frame), true});
+  const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));
   if (outcome == Checkpoints::Outcome::stable) ++context_.counters.checkpoints_stable;
 }
 

@@ -47,19 +47,11 @@ bool Checkpoints::is_vouched_for(NodeId replica, const CheckpointClaim& claim) c
   return others >= static_cast<std::ptrdiff_t>(quorum_.weak);
 }
 
-bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim, bool is_first_hand) const {
-  if (is_first_hand && is_awaited(replica, claim)) return true;
+bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
+  if (is_awaited(replica, claim)) return true;
   if (claim.sequence < stable_sequence_) return false;
   const SignedClaim* known = find(claims_[replica], claim.sequence);
-  if (known == nullptr || known->claim.order != claim.order) return true;
-  if (is_first_hand != known->is_first_hand) return is_first_hand;
-  return adds_to(known->claim, claim);
-}
-
-void Checkpoints::forget_hand_of(NodeId replica) {
-  for (SignedClaim& claim : claims_[replica])
-    claim.is_first_hand = false;
-  stable_.reset();
+  return known == nullptr || known->claim.order != claim.order || adds_to(known->claim, claim);
 }
 
 // What is claimed of another history says nothing of this one, nor does the own claim that comes
@@ -98,10 +90,9 @@ bool Checkpoints::keep(SignedClaim claim, bool is_vouched_for) {
   return true;
 }
 
-Checkpoints::Outcome Checkpoints::record(SignedClaim signed_claim) {
-  const NodeId replica = signed_claim.replica;
-  const CheckpointClaim claim = signed_claim.claim;
-  const bool awaited = signed_claim.is_first_hand && is_awaited(replica, claim);
+Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
+                                         Frame frame) {
+  const bool awaited = is_awaited(replica, claim);
   if (awaited) watched_->others[replica] = claim;
   if (awaited && claim.sequence < stable_sequence_) return Outcome::added;
   if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
@@ -110,9 +101,9 @@ Checkpoints::Outcome Checkpoints::record(SignedClaim signed_claim) {
   if (known != nullptr && known->claim.order != claim.order && !vouched_for) {
     return Outcome::conflicting;
   }
-  if (!wants(replica, claim, signed_claim.is_first_hand)) return Outcome::duplicate;
-  if (claim.sequence == stable_sequence_) replace_void(signed_claim);
-  if (!keep(std::move(signed_claim), vouched_for)) return Outcome::old;
+  if (!wants(replica, claim)) return Outcome::duplicate;
+  if (claim.sequence == stable_sequence_) replace_void({replica, claim, frame});
+  if (!keep({replica, claim, std::move(frame)}, vouched_for)) return Outcome::old;
 
   if (claim.sequence == stable_sequence_) {
     stable_.reset();
@@ -185,12 +176,18 @@ const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
 }
 
 std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
-  std::vector<SignedClaim> all;
+  std::vector<SignedClaim> all = certificate_;
   for (const auto& of_replica : claims_) {
     const SignedClaim* claim = find(of_replica, stable_sequence_);
-    const bool is_of_this_history =
-        claim != nullptr && claim->claim.order == certificate_.front().claim.order;
-    if (is_of_this_history && claim->is_first_hand) all.push_back(*claim);
+    if (claim == nullptr || claim->claim.order != certificate_.front().claim.order) continue;
+    const auto known = std::find_if(all.begin(), all.end(), [&](const SignedClaim& other) {
+      return other.replica == claim->replica;
+    });
+    if (known == all.end()) {
+      all.push_back(*claim);
+    } else if (adds_to(known->claim, claim->claim)) {
+      *known = *claim;
+    }
   }
   return all;
 }

@@ -5,9 +5,8 @@
 // covers all batches so far and what was executed for whom: 2f+1 equal ones make the checkpoint
 // stable. `replies` and `service` cover what the service answered and what became of its state.
 // They do not make a checkpoint: answers and files of unmodified origins may differ honestly, and
-// must not be able to stop the group. f+1 equal ones *certify* such a root, each shown by its own
-// signer: one is a correct replica's. With them a replica is repaired that lags, or whose service
-// went astray.
+// must not be able to stop the group. f+1 equal ones *certify* such a root: one is a correct
+// replica's. With them a replica is repaired that lags, or whose service went astray.
 //
 // A correct replica states one order at a number, but maybe not one state: what it executes once
 // more, after a crash or on a service that had failed, may end otherwise, and about a service that
@@ -48,9 +47,6 @@ class Checkpoints {
     NodeId replica = 0;
     CheckpointClaim claim;
     Frame frame;
-    // Its signer has shown it itself, in its present life. A signature does not tell when it was
-    // made: its signer may have been faulty then, and have lost its memory since.
-    bool is_first_hand = false;
     // It was verified once, by a key that the group's file does not list any more.
     bool is_void = false;
   };
@@ -58,7 +54,7 @@ class Checkpoints {
   explicit Checkpoints(const QuorumRule& quorum);
 
   // A claim whose signature was verified, with the frame that makes it; this replica's own too.
-  Outcome record(SignedClaim claim);
+  Outcome record(NodeId replica, const CheckpointClaim& claim, Frame frame);
   // A checkpoint that others have proven: 2f+1 claims with equal order, whose signatures were
   // verified. Ignored unless it is newer than the stable one.
   void adopt(std::vector<SignedClaim> certificate);
@@ -109,14 +105,11 @@ class Checkpoints {
     return sequence > stable_sequence_ || (sequence == stable_sequence_ && is_lacking) ||
            (watched_ && watched_->own.sequence == sequence);
   }
-  // The replica has lost its memory: none of its claims is at first hand any more.
-  void forget_hand_of(NodeId replica);
   // False when this replica's frame says nothing new. What it said first is what counts, but that
-  // it may make a statement where it made none, or say at first hand what others have shown; and
-  // that it may also vouch for what f+1 others say:
+  // it may make a statement where it made none; and that it may also vouch for what f+1 others say:
   // whoever claims one order here and another there is faulty, and yet a part of certificates that
   // correct replicas have.
-  [[nodiscard]] bool wants(NodeId replica, const CheckpointClaim& claim, bool is_first_hand) const;
+  [[nodiscard]] bool wants(NodeId replica, const CheckpointClaim& claim) const;
   // Null when this replica has made no claim there.
   [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
   // True when the own claim at the stable sequence number exists and has another order.
@@ -146,7 +139,7 @@ class Checkpoints {
   void replace_void(const SignedClaim& claim);
   // All that state this order at this sequence number.
   [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
-  // At first hand, about the stable checkpoint.
+  // About the stable checkpoint, in the certificate or after it.
   [[nodiscard]] std::vector<SignedClaim> evidence() const;
   [[nodiscard]] Digest certified(Digest CheckpointClaim::*root) const;
 

@@ -56,12 +56,10 @@ class ViewChanger {
   [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
   // This replica asks for the next view at once.
   void give_up(ViewChangeCause cause, ReplicaActions& out);
-  // The peer has lost its memory: what it has asked for and voted does not count, nor what it has
-  // claimed of states.
+  // The peer has lost its memory: what it has asked for does not count.
   void forget(NodeId peer) {
     asked_[peer] = {};
     log_.forget_votes_of(peer);
-    checkpoints_.forget_hand_of(peer);
   }
   // The peer's process has ended: its connection broke, and its machine refuses another. The
   // network can forge this hint, so it only shortens a wait, and the peer's next proven frame

@@ -137,7 +137,7 @@ TEST_CASE("A replica shows its own signature besides the certificate that it has
   shown.clear();
   checkpoints.frames_above(0, shown);
   CHECK(shown.size() == 3);
-  checkpoints.record({3, claim, claimed(3), true});
+  checkpoints.record(3, claim, claimed(3));
   CHECK(checkpoints.is_proven());
   CHECK(checkpoints.take_proven());
   CHECK_FALSE(checkpoints.take_proven());

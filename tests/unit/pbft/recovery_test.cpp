@@ -9,7 +9,6 @@
 #include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/core/state/context.hpp"
 #include "pbft/every_batch.hpp"
-#include "pbft/wire/sealed.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
@@ -304,10 +303,8 @@ TEST_CASE("Claims that come while those of an earlier checkpoint are awaited are
   // Certified, and proven: no repair, for which it takes four others.
   const auto make_stable = [&](std::uint64_t sequence) {
     for (const NodeId peer : {2u, 3u, 4u, 5u})
-      static_cast<void>(
-          checkpoints.record({peer, claim_at(sequence, peer == 5 ? 3 : 2), frame, true}));
-    CHECK(checkpoints.record({1, claim_at(sequence, 1), frame, true}) ==
-          Checkpoints::Outcome::stable);
+      static_cast<void>(checkpoints.record(peer, claim_at(sequence, peer == 5 ? 3 : 2), frame));
+    CHECK(checkpoints.record(1, claim_at(sequence, 1), frame) == Checkpoints::Outcome::stable);
   };
   checkpoints.keep_own(claim_at(1, 1), frame);
   make_stable(1);
@@ -363,10 +360,6 @@ TEST_CASE(
   replica.on_restored(true, TimePoint{}, actions);
   CHECK(replica.status().recovery == RecoveryState::none);
   actions.clear();
-  // Their signers show the claims once more, as a Status brings about.
-  for (const NodeId peer : {0u, 2u})
-    replica.on_frame(*encode_sealed(*checkpoint(peer, claim, right), ring(peer)), TimePoint{},
-                     actions);
   replica.on_tick(TimePoint{} + milliseconds(300), actions);
   CHECK(replica.counters().state_divergences == 1);
   CHECK(replica.status().recovery == RecoveryState::fetching);
@@ -389,9 +382,6 @@ TEST_CASE("Sessions that the disk has lost are fetched, though the service has i
   CHECK_FALSE(actions.restore);
   CHECK(replica.counters().restores_failed == 1);
   TimePoint now{};
-  for (const NodeId peer : {0u, 2u})
-    replica.on_frame(*encode_sealed(*checkpoint(peer, claim, claim.service), ring(peer)), now,
-                     actions);
   while (count_sent(actions.sends, MessageType::fetch_parts) == 0 &&
          now < TimePoint{} + seconds(2)) {
     now += milliseconds(100);

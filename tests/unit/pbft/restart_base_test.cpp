@@ -204,8 +204,6 @@ TEST_CASE("A replica that is restarted without a base has forgotten none of its 
     CHECK(message->pre_prepared.size() == 1);
   }
   SECTION("nor votes for another batch") {
-    for (const NodeId peer : {0u, 2u})
-      again.feed(encode_checkpoint(13, claim.order, claim.replies, right, ring(peer)));
     again.tick(seconds(1));
     REQUIRE(again.restores == 1);
     again.feed(pre_prepare(14, {request(14, "another")}).frame);

@@ -151,12 +151,11 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   CHECK(queue.bytes() == 0);
 }
 
-Checkpoints::Outcome record(Checkpoints& checkpoints, NodeId replica, const CheckpointClaim& claim,
-                            bool is_first_hand = true) {
+Checkpoints::Outcome record(Checkpoints& checkpoints, NodeId replica,
+                            const CheckpointClaim& claim) {
   return checkpoints.record(
-      {replica, claim,
-       encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(replica)),
-       is_first_hand});
+      replica, claim,
+      encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(replica)));
 }
 
 TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable one") {
@@ -197,7 +196,7 @@ TEST_CASE(
   CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Outcome::added);
   CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::conflicting);
   CHECK(record(checkpoints, 3, {8, kA, kA, kA}) == Outcome::added);
-  CHECK(checkpoints.wants(1, {8, kA, kA, kA}, true));
+  CHECK(checkpoints.wants(1, {8, kA, kA, kA}));
   CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::stable);
 }
 
@@ -248,26 +247,6 @@ TEST_CASE("f+1 equal claims certify a state; honest differences stop nothing") {
   CHECK(checkpoints.stable().service == kB);
   CHECK_FALSE(checkpoints.wants_evidence());
   CHECK(checkpoints.holders() == 0b1011);  // 0 has the replies alone
-}
-
-// Their signers may have been faulty when they made them, and have lost their memory since.
-TEST_CASE("Claims that others show prove the order, and certify no state") {
-  using Outcome = Checkpoints::Outcome;
-  Checkpoints checkpoints(QuorumRule::standard(1));
-  CHECK(record(checkpoints, 1, {8, kA, kB, kB}, false) == Outcome::added);
-  CHECK(record(checkpoints, 3, {8, kA, kB, kB}) == Outcome::added);
-  CHECK(record(checkpoints, 0, {8, kA, kA, kA}) == Outcome::stable);
-  CHECK(checkpoints.stable().service == Digest{});
-  CHECK(checkpoints.wants_evidence());
-  // What its signer says itself takes the place of that, and is not undone by it.
-  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::added);
-  CHECK(record(checkpoints, 1, {8, kA, kB, kB}, false) == Outcome::duplicate);
-  CHECK(checkpoints.stable().service == kA);
-  CHECK(checkpoints.holders() == 0b0011);
-  checkpoints.forget_hand_of(1);
-  CHECK(checkpoints.stable().service == Digest{});
-  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::added);
-  CHECK(checkpoints.stable().replies == kA);
 }
 
 TEST_CASE("A statement may follow where there was none; one that was made stays") {
