@@ -22,11 +22,10 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
     }
   }
   Membership& membership = context.membership;
-  // One that a wrong clock has put too far ahead is accepted by nobody, and binds nobody as long as
-  // this replica still asks.
-  const bool is_too_far_ahead =
-      context.is_asking() && membership.incarnation > start.wall_clock + kIncarnationAheadMax;
-  if (membership.incarnation == 0 || is_too_far_ahead) membership.incarnation = start.wall_clock;
+  // Peers reject an incarnation that a wrong clock has put too far ahead. While this replica still
+  // asks for pledges, nothing depends on the one that it has.
+  const bool is_useless = context.is_asking() && rejoin.is_too_far_ahead(membership.incarnation);
+  if (membership.incarnation == 0 || is_useless) membership.incarnation = start.wall_clock;
   // 32 bits of seconds; the rest of a Status's counter counts within one start.
   membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
   context.journal.membership(membership, out);

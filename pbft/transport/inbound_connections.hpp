@@ -81,7 +81,7 @@ class InboundConnections {
   // All bytes of one kind stay within their bounds, after this account's have grown.
   void limit(Account& account, std::size_t Held::*kind,
              const TransportSettings::BytesLimit& bounds);
-  // Of this account, the connection that holds most of the kind gives some up.
+  // The account's connection that holds most of this kind drops a frame, or is closed.
   void shed(const Account& account, std::size_t Held::*kind);
   // The client with most by this measure; the first, if no other has more.
   template <class Measure>
@@ -92,7 +92,7 @@ class InboundConnections {
   std::unordered_map<ConnectionTag, Entry> connections_;
   Account strangers_;
   std::map<NodeId, Account> members_;
-  // Of all clients.
+  // Sums over all clients.
   std::size_t client_connections_ = 0;
   Held clients_held_;
   ConnectionTag last_tag_ = 0;

@@ -127,16 +127,16 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
          "accepted", counter_metric("prophecy_replica_connections_total", "connections",
                                     "Accepted connections.")),
      metric_row<&TransportCounters::closed_limit>("closed_limit", kClosedMetric, "limit",
-                                                  "One of the client with most, when clients had "
-                                                  "too many."),
+                                                  "Clients had too many connections; the client "
+                                                  "with most lost one."),
      metric_row<&TransportCounters::closed_evicted>(
          "closed_evicted", kClosedMetric, "evicted",
          "The oldest unproven one, in favour of another."),
      metric_row<&TransportCounters::closed_crowded>("closed_crowded", kClosedMetric, "crowded",
-                                                    "One of a member with too many."),
+                                                    "The member had too many connections."),
      metric_row<&TransportCounters::closed_overfull>(
          "closed_overfull", kClosedMetric, "overfull",
-         "One of a member whose connections held too many bytes."),
+         "The member's connections, or all clients', held too many bytes."),
      metric_row<&TransportCounters::closed_garbage>("closed_garbage", kClosedMetric, "garbage",
                                                     "A frame length out of bounds."),
      metric_row<&TransportCounters::closed_stalled>(

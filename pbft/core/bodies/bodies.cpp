@@ -283,8 +283,8 @@ void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_ke
   const std::uint64_t size = bytes ? bytes->size() * wanted->second : 0;
   if (!bytes || size > body.name_.size - body.bytes_here_) return break_off(body);
   if (!is_kept) {
-    // It is asked for again, in the hope of room on the disk.
-    // Nor do bodies take the memory in which a snapshot waits.
+    // A leaf that is refused is asked for again later. While a snapshot waits for room in memory,
+    // leaves of all bodies go to the disk.
     const bool is_much = body.name_.size > kInMemoryBytesMax || parts_.has_backlog();
     if (!(is_much ? parts_.keep_written(digest, part) : parts_.keep(digest, part))) return;
     body.kept_.push_back(digest);

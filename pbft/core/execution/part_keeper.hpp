@@ -25,7 +25,7 @@ class PartKeeper {
   [[nodiscard]] bool is_pinned(const Digest& digest) const { return parts_.is_pinned(digest); }
   // The store has refused a part that is not a result's.
   [[nodiscard]] bool has_refused() const { return has_refused_; }
-  // All that is new goes.
+  // Discards all new parts.
   void take_back() { take_back(0); }
 
  private:

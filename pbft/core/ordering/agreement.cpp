@@ -193,7 +193,8 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   if (!is_decided && !admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
-  // Content that is agreed on already is not bound so: it may be older than the bound.
+  // The bound on overhead is for new proposals. Content that is agreed on (on_content()) may be
+  // older than the bound.
   if (!message || (message->requests.size() > 1 && message->overhead > kBatchOverheadMax)) {
     context_.drop(DropReason::malformed);
     return false;
@@ -430,7 +431,7 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   if (!context_.is_peer(decision->replica)) return false;
   const std::uint64_t sequence = decision->sequence;
   if (sequence <= settled()) return false;  // not needed any more
-  // Of a life of its sender that is lost, nothing correct lies further ahead.
+  // Beyond the window, a lie of the sender's earlier life could outlast the silence of its new one.
   if (!log_.reaches(sequence) ||
       sequence > checkpoints_.stable_sequence() + context_.settings.window) {
     return refuse(DropReason::outside_water_marks);

@@ -126,9 +126,9 @@ class Agreement {
   void pre_prepare(Slot& slot, ReplicaActions& out);
   void vote_to_prepare(Slot& slot, ReplicaActions& out);
   void vote_to_commit(Slot& slot, ReplicaActions& out);
-  // Likewise; others have decided on the batch, and it is committed here for that alone.
+  // Sends this replica's votes for a batch that is committed here upon others' decisions alone.
   void vote_for_decided(Slot& slot, ReplicaActions& out);
-  // Its Prepare is still to come, with the bodies.
+  // This replica will prepare a decided batch once the bodies are here.
   [[nodiscard]] bool awaits_prepare(const Slot& slot) const {
     return slot.phase == SlotPhase::committed && slot.is_proposed && slot.own_prepare == nullptr &&
            !context_.is_primary() && slot.sequence > checkpoints_.stable_sequence();

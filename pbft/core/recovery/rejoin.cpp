@@ -17,7 +17,9 @@ constexpr Duration kNewGroupWithin = seconds(2);
 // cost a view. The pause doubles, so that views last longer than it takes to spoil each of them.
 constexpr Duration kRebornEvery = seconds(1);
 constexpr Duration kRebornPauseMax = minutes(10);
-constexpr std::uint64_t kNanosecondsInOne = 1'000'000;  // of an incarnation
+// Incarnations are milliseconds of a wall clock.
+constexpr std::uint64_t kNanosecondsInOne = 1'000'000;
+constexpr std::uint64_t kAheadMax = std::uint64_t{366} * 24 * 3600 * 1000;
 // One that fell silent asks those whose pledge it lacks, so that they help it through its silence.
 constexpr Duration kAskLateEvery = seconds(1);
 
@@ -168,7 +170,7 @@ std::uint64_t Rejoin::vouched_incarnation() const {
 }
 
 bool Rejoin::is_too_far_ahead(std::uint64_t incarnation) const {
-  return incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kIncarnationAheadMax;
+  return incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kAheadMax;
 }
 
 // The clock that it was made from may have been set back. Then all have to be asked anew. But those

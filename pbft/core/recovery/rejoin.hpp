@@ -36,10 +36,6 @@
 
 namespace prophecy::pbft {
 
-// Incarnations are milliseconds of a wall clock: no replica accepts one that is ahead of its own
-// clock by more than a year.
-inline constexpr std::uint64_t kIncarnationAheadMax = std::uint64_t{366} * 24 * 3600 * 1000;
-
 class Rejoin {
  public:
   Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer,
@@ -63,7 +59,7 @@ class Rejoin {
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
   [[nodiscard]] bool is_asking() const { return context_.is_asking(); }
-  // Peers reject it.
+  // By more than a year, on this replica's wall clock: peers reject such an incarnation.
   [[nodiscard]] bool is_too_far_ahead(std::uint64_t incarnation) const;
   // True once after it has turned out that the group is new.
   [[nodiscard]] bool take_new_group() { return std::exchange(new_group_, false); }

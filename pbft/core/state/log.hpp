@@ -84,8 +84,8 @@ struct Slot {
   Frame
       pre_prepare;  // from pre_prepared on, or while its bodies are awaited; null: the empty batch
   std::vector<BodyHandle> bodies;  // that it names, in the order of its requests
-  // Of one that was certified: the view had settled on the same batch, or its primary had proposed
-  // it, but this replica has not voted to prepare it.
+  // The batch is certified by others' decisions, and the view agrees on the same one: it began with
+  // the batch, or its primary has proposed it. So this replica may vote to prepare it as well.
   bool is_proposed = false;
   Frame own_prepare;  // of a backup
   Frame own_commit;   // from prepared on

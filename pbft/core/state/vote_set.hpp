@@ -29,7 +29,7 @@ class VoteSet {
     return Outcome::added;
   }
 
-  // What the replica says now counts, in place of what it said before.
+  // The replica's new statement takes the place of its earlier one.
   void replace(NodeId replica, const Digest& digest) {
     forget(replica);
     record(replica, digest);

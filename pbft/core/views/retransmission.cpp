@@ -280,7 +280,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     // and what was executed ahead is not decided yet.
     const bool decided = sequence <= context_.progress.last_ordered && slot->decided &&
                          slot->execution != SlotExecution::none;
-    // Whatever became of the number in later views.
+    // A later view may have begun with another batch here: the decided one is the one to name.
     const Digest& batch = decided ? *slot->decided : slot->batch;
     // Before the content: a peer alone in a later view takes only what f+1 have decided.
     if (decided && (has & kHasCommitted) == 0) {

@@ -56,7 +56,7 @@ class ViewChanger {
   [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
   // This replica asks for the next view at once.
   void give_up(ViewChangeCause cause, ReplicaActions& out);
-  // The peer has lost its memory: what it has asked for does not count.
+  // The peer has lost its memory: neither its view-change messages nor its votes count any more.
   void forget(NodeId peer) {
     asked_[peer] = {};
     log_.forget_votes_of(peer);

@@ -67,7 +67,8 @@ TEST_CASE("What more backups hold than a newer one gets its place, though each s
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 
-// Nobody times it for that, so whoever kept it first would wait for as long as the primary likes.
+// No backup times the primary for an unsigned request. A newer request behind it would wait for as
+// long as the primary likes.
 TEST_CASE("What a primary forwards without a signature keeps no place before a newer request") {
   const Frame older = by_digest(1);
   const Frame newer = by_digest(2, other_tree().name());

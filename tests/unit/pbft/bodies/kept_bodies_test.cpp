@@ -65,7 +65,7 @@ TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its 
   }
 }
 
-// Of a replica that runs, no event reads as much of what is here.
+// The start of a replica reads more in one event than any later one does.
 TEST_CASE("What is prepared outlasts a crash with a body of megabytes") {
   auto bytes = std::make_shared<Bytes>(std::size_t{6} << 20);
   for (std::size_t at = 0; at < bytes->size(); at += 1000)

@@ -1,4 +1,4 @@
-// What the tests of the transport share: a replica that echoes, and a peer that does as it likes,
+// Helpers of the transport's tests: a replica that echoes, and a peer that does as it likes,
 // over real sockets of this machine, on ports that the system chooses.
 #pragma once
 
