@@ -212,7 +212,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     return true;
   }
   if (slot.phase != SlotPhase::empty) {
-    context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
+    // What is committed may have been decided in a later view than the primary's.
+    const bool is_other = slot.batch != digests.batch && slot.phase != SlotPhase::committed;
+    context_.drop(is_other ? DropReason::conflicting : DropReason::duplicate);
     return true;
   }
   const auto refuse = [&](DropReason reason) {
@@ -464,9 +466,37 @@ void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   if (content != nullptr || batch == empty_batch()) take_up(slot, std::move(content), out);
 }
 
+// Where another batch has been decided than the one that this replica has voted for in this view:
+// there it has no second vote.
+void Agreement::resume_votes(const Remembered& remembered) {
+  const auto slot_of = [&](std::uint64_t sequence, std::uint64_t view, const Digest& batch) {
+    const auto decided = remembered.decided.find(sequence);
+    const bool is_vote = context_.state == ReplicaState::normal && view == context_.view &&
+                         context_.may_vote(sequence) && log_.reaches(sequence);
+    const bool is_other = decided != remembered.decided.end() && decided->second != batch;
+    return is_vote && is_other ? &log_.open(sequence) : nullptr;
+  };
+  const auto vote = [&](MessageType type, std::uint64_t sequence, const Digest& batch) {
+    return encode_vote(type, context_.view, sequence, batch, context_.keys);
+  };
+  for (const auto& [sequence, view, batch] : remembered.proposed) {
+    Slot* slot = context_.is_primary() ? nullptr : slot_of(sequence, view, batch);
+    if (slot == nullptr) continue;
+    slot->own_prepare = vote(MessageType::prepare, sequence, batch);
+    slot->prepares.record(context_.self, batch);
+  }
+  for (const auto& [sequence, record] : remembered.prepared) {
+    Slot* slot = slot_of(sequence, record.view, record.batch);
+    if (slot == nullptr) continue;
+    slot->own_commit = vote(MessageType::commit, sequence, record.batch);
+    slot->commits.record(context_.self, record.batch);
+  }
+}
+
 // As before the crash: what was executed is committed, and what was pre-prepared in this view is so
 // again, with the same votes.
 void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
+  resume_votes(remembered);
   for (const auto& [sequence, batch] : remembered.decided) {
     if (!log_.reaches(sequence)) continue;
     Slot& slot = log_.open(sequence);

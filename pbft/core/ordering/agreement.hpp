@@ -83,6 +83,7 @@ class Agreement {
     Digest batch{};
   };
 
+  void resume_votes(const Remembered& remembered);
   // At a primary whose service is at work: nothing up to it counts as in flight.
   [[nodiscard]] std::uint64_t done_by_service() const {
     return ServicePace{context_.progress.last_ordered, context_.ordered_at_entry,

@@ -44,7 +44,9 @@ bool Agreement::on_content(Slot& slot, ByteView frame, const PrePrepareMessage& 
   }
   if (!context_.relay) share.charge(frame.size());
   if (digests.batch != slot.batch) {
-    context_.drop(DropReason::conflicting);
+    // What others have decided may be of a later view than the primary's.
+    const bool is_decided = slot.phase == SlotPhase::certified;
+    context_.drop(is_decided ? DropReason::not_wanted : DropReason::conflicting);
     return false;
   }
   ++context_.counters.contents_fetched;

@@ -100,6 +100,46 @@ TEST_CASE("Decisions of different times are not added up, and the newest of a pe
   }
 }
 
+// Its primary may be correct: the others have decided in a later view.
+TEST_CASE("A view's proposal contradicts nothing that was decided in a later one") {
+  Subject backup(2);
+  const Proposal decided = pre_prepare(1, {request(1)});
+  const Proposal proposed = pre_prepare(1, {request(1, "another")});
+  const bool is_prepared = GENERATE(true, false);
+  if (is_prepared) backup.feed(proposed.frame);
+  for (const NodeId peer : {1u, 3u})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, decided.batch, ring(peer)));
+  if (!is_prepared) backup.feed(proposed.frame);
+  backup.feed_as_it_is(encode_sealed(*decided.frame, ring(3)));
+  REQUIRE(backup.sent(MessageType::commit) == kReplicas - 1);
+  backup.feed(proposed.frame);
+  CHECK(backup.dropped(DropReason::conflicting) == 0);
+}
+
+TEST_CASE("A restart casts no second vote where another batch was decided") {
+  const std::uint64_t number = 1;
+  Subject before(2);
+  const Proposal decided = pre_prepare(number, {request(1)});
+  const Proposal proposed = pre_prepare(number, {request(1, "another")});
+  before.feed(proposed.frame);
+  const bool is_committed = GENERATE(true, false);
+  if (is_committed) {
+    before.feed(prepare(1, number, proposed.batch));
+    REQUIRE(before.sent(MessageType::commit) == kReplicas - 1);
+  }
+  for (const NodeId peer : {1u, 3u})
+    before.feed(encode_vote(MessageType::decision, 0, number, decided.batch, ring(peer)));
+  before.feed_as_it_is(encode_sealed(*decided.frame, ring(3)));
+  REQUIRE(before.actions.executions.size() == 1);
+  REQUIRE(before.sent(MessageType::commit) == (is_committed ? 0 : kReplicas - 1));
+  Subject again(2, ReplicaSettings(), before.restarted(), before.parts);
+  CHECK(again.sent(MessageType::commit) == (is_committed ? 0 : kReplicas - 1));
+  again.feed(decided.frame);
+  CHECK(again.sent(MessageType::prepare) == 0);
+  again.feed(proposed.frame);
+  CHECK(again.dropped(DropReason::conflicting) == 0);
+}
+
 // A late body is no reason to vote for less.
 TEST_CASE("A replica that knows of a decision prepares its batch once the body has come") {
   Subject backup(2);
