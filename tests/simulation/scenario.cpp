@@ -42,8 +42,11 @@ bool Scenario::network_works() const {
 }
 
 bool Scenario::blames_nobody() const {
+  // With fewer places than requests, one that a backup waits for can lose its place again and again
+  // to others of its client that other backups wait for.
+  const bool is_queue_short = replica.queue_requests_max < std::uint64_t{2} * clients * sessions;
   // Keys that change are exchanged only once clients have begun.
-  return replica.view_change_timeout >= kExplainsNothing && !has_real_keys() &&
+  return !is_queue_short && replica.view_change_timeout >= kExplainsNothing && !has_real_keys() &&
          std::all_of(ingredients.begin(), ingredients.end(), [&](const Ingredient& ingredient) {
            switch (ingredient.kind) {
              case IngredientKind::halted:  // a primary that stands still alone is replaced

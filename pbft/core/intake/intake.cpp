@@ -203,10 +203,7 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
   const bool asks = forwarder && *forwarder == context_.primary() && !request.signature.empty();
   switch (held_.hold(request, frame, digest, forwarder, asks)) {
     case HeldRequests::Outcome::held:
-      if (HeldRequest* whole = held_.whole_of(request.client, request.session)) {
-        go_on_with(*whole, out);
-      }
-      return;
+      return go_on_in(request.client, request.session, out);
     case HeldRequests::Outcome::stale:
       return context_.drop(DropReason::stale_timestamp);
     case HeldRequests::Outcome::conflicting:
@@ -237,8 +234,34 @@ void Intake::on_tick(ReplicaActions& out) {
 }
 
 void Intake::look_at(const std::vector<SessionName>& sessions, ReplicaActions& out) {
-  for (const auto& [client, session] : sessions) {
-    if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
+  for (const auto& [client, session] : sessions)
+    go_on_in(client, session, out);
+}
+
+// Which of two comes first is the primary's choice, in its view. This replica may have left that,
+// and the others may be too few to go on with the one that is the second here.
+void Intake::go_on_in(NodeId client, std::uint32_t session, ReplicaActions& out) {
+  if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
+  if (context_.state != ReplicaState::changing_view) return;
+  HeldRequest* second = held_.second_of(client, session);
+  if (second != nullptr && second->is_signed) tell_of(*second, out);
+}
+
+// Also while it asks for another view: the others may need it to get there.
+void Intake::tell_of(HeldRequest& held, ReplicaActions& out) {
+  if (held.passed_on_in == context_.view) return;
+  if (held.is_signed) {
+    if (const TimePoint at = may_pass_on_at(held.client); at > context_.now) {
+      held_.arm({held.client, held.session}, at);
+      return;
+    }
+  }
+  held.passed_on_in = context_.view;
+  held.passed_on_at = context_.now;
+  ++context_.counters.requests_forwarded;
+  const Frame frame = encode_forward(*held.frame, context_.keys);
+  for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
+    if (to != context_.self) out.sends.push_back({to, 0, frame, true});
   }
 }
 
@@ -281,22 +304,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
       patience_.note(request_of(), *held.frame, context_.now + fetched_in + time_to_spread(held),
                      context_.progress.last_ordered);
     }
-    // Also while it asks for another view: the others may need it to get there.
-    if (held.passed_on_in == context_.view) return;
-    if (held.is_signed) {
-      if (const TimePoint at = may_pass_on_at(held.client); at > context_.now) {
-        held_.arm({held.client, held.session}, at);
-        return;
-      }
-    }
-    held.passed_on_in = context_.view;
-    held.passed_on_at = context_.now;
-    ++context_.counters.requests_forwarded;
-    const Frame frame = encode_forward(*held.frame, context_.keys);
-    for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
-      if (to != context_.self) out.sends.push_back({to, 0, frame, true});
-    }
-    return;
+    return tell_of(held, out);
   }
   const Session& session = clients_.session(held.client, held.session);
   if (held.timestamp <= session.queued_timestamp) {

@@ -55,7 +55,10 @@ class Intake {
   // At all of them.
   void on_bodies(ReplicaActions& out);
   void look_at(const std::vector<SessionName>& sessions, ReplicaActions& out);
+  void go_on_in(NodeId client, std::uint32_t session, ReplicaActions& out);
   void go_on_with(HeldRequest& held, ReplicaActions& out);
+  // To all others, once in each view.
+  void tell_of(HeldRequest& held, ReplicaActions& out);
   void spread(HeldRequest& held, ReplicaActions& out);
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
   [[nodiscard]] bool awaits_voters(HeldRequest& held);

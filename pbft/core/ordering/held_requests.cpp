@@ -252,6 +252,14 @@ HeldRequest* HeldRequests::whole_of(NodeId client, std::uint32_t session) {
   return whole_of(found->second);
 }
 
+HeldRequest* HeldRequests::second_of(NodeId client, std::uint32_t session) {
+  const auto found = sessions_.find({client, session});
+  if (found == sessions_.end()) return nullptr;
+  std::optional<HeldRequest>& second = found->second.coming;
+  const bool is_here = second && second->body->state() == Body::State::whole;
+  return found->second.whole && is_here ? &*second : nullptr;
+}
+
 TimePoint HeldRequests::timer_of(const OfSession& session) {
   const bool is_coming = session.coming && session.coming->body->state() == Body::State::missing;
   return is_coming ? session.coming->body->progressed_at() + kGivenUpAfter : TimePoint::max();

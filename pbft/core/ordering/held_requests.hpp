@@ -69,6 +69,8 @@ class HeldRequests {
   // Likewise, of this session alone; null when there is none. So a frame of one session costs the
   // same however many others are held.
   [[nodiscard]] HeldRequest* whole_of(NodeId client, std::uint32_t session);
+  // The one that waits for its turn behind that, if its body is here as well.
+  [[nodiscard]] HeldRequest* second_of(NodeId client, std::uint32_t session);
   // The sessions that hold one of these bodies.
   [[nodiscard]] std::vector<SessionName> sessions_of(const std::vector<BodyName>& bodies) const;
 

@@ -127,6 +127,36 @@ TEST_CASE("What a primary that has left its view holds keeps no place before a n
   CHECK(group.all_executed(2));
 }
 
+// With one that is faulty, the others are too few to propose it, or to hold it against a primary.
+TEST_CASE("A replica that has left the view tells of the newer request behind an older one") {
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(2, other_tree().name()));
+  Subject backup(1);
+  backup.feed(older);
+  deliver(backup);
+  for (const NodeId from : {0U, 2U, 3U})
+    backup.feed(forwarded(from, older));
+  backup.tick(seconds(2));
+  REQUIRE(backup.replica.status().state == ReplicaState::changing_view);
+  // The others have lost it, and its client has forgotten it.
+  std::size_t told = 0;
+  const auto count = [&] {
+    for (const Outgoing& outgoing : backup.actions.sends) {
+      const auto forward = decode_forward(*outgoing.frame);
+      const auto request = forward ? decode_request(forward->request, kReplicas) : std::nullopt;
+      if (request && request->timestamp == 2) ++told;
+    }
+  };
+  backup.feed(newer);
+  deliver(backup, other_tree());
+  count();
+  for (const NodeId from : {0U, 3U}) {
+    backup.feed(forwarded(from, newer));
+    count();
+  }
+  CHECK(told == kReplicas - 1);
+}
+
 TEST_CASE("A primary that asks for another view has no more room for bodies that way") {
   Subject backup(1);
   backup.feed(view_change(0, 1));
