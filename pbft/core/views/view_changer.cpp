@@ -385,6 +385,10 @@ void ViewChanger::begin_as_primary(TimePoint now, ReplicaActions& out) {
   if (messages.size() < context_.quorum.view_change) return;
   const auto choice = choose(messages, context_.quorum);
   if (!choice) return;
+  // Its message vouches for all batches that the view begins with, and the next view may need that.
+  // The log of a primary that lags behind may not reach as far.
+  const std::uint64_t highest = choice->stable + choice->batches.size();
+  if (highest > choice->stable && !log_.reaches(highest)) return;
   new_view_ = encode_new_view(context_.view, frames, context_.keys);
   context_.send_to_peers(new_view_, out);
   enter(context_.view, messages, *choice, now, out);

@@ -460,6 +460,35 @@ TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it name
   CHECK(counts({claim(0), claim(1), claim(3)}));
 }
 
+// What its new-view message begins with, it vouches for: others prepare upon it.
+TEST_CASE("4.5.2: a primary begins no view with batches that its log does not reach") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 4;
+  settings.window = 12;
+  settings.retained_batches = 3;
+  const std::uint64_t stable = 12;
+  const std::uint64_t last = GENERATE(16, 17);
+  CAPTURE(last);
+  Subject primary(1, settings);
+  ViewChangeMessage message;
+  message.view = 1;
+  message.stable = stable;
+  std::vector<Frame> certificate;
+  for (const NodeId from : {0U, 2U, 3U}) {
+    certificate.push_back(
+        encode_checkpoint(stable, sha256(as_bytes("order")), Digest{}, Digest{}, ring(from)));
+  }
+  for (const Frame& frame : certificate)
+    message.certificate.emplace_back(*frame);
+  const Proposal proposal = pre_prepare(last, {request(1)});
+  message.prepared = message.pre_prepared = {{last, 0, proposal.batch}};
+  for (const NodeId from : {0U, 2U, 3U})
+    primary.feed(encode_view_change(message, ring(from)));
+  REQUIRE(primary.replica.status().view == 1);
+  const bool has_begun = primary.replica.status().state == ReplicaState::normal;
+  CHECK(has_begun == (last == 16));
+}
+
 TEST_CASE("4.5.1: without a new view in time a replica asks for the next, and waits longer") {
   Subject backup(2);
   backup.feed(retransmitted(request(1)));
