@@ -393,8 +393,9 @@ void Recovery::on_restored(bool done) {
   // That from which a restart has begun, as well: without another one it is tried again.
   const bool was_own = state_ != State::group;
   own_failed_ = was_own && has_failed;
-  // Its own claim is as good as before; a state of the group's needs no comparison.
-  if (state_ != State::group) judged_ = 0;
+  // Its own claim is as good as before. A state of the group's needs no comparison, but what is
+  // executed from there does.
+  judged_ = state_ == State::group ? context_.progress.last_executed : 0;
   state_ = State::nothing;
   repeats_at_.reset();
   checkpoints_.end_watch();

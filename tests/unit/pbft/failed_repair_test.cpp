@@ -83,4 +83,46 @@ TEST_CASE("A fetched state that cannot be kept is looked at again after half a s
   CHECK(backup.replica.status().recovery == RecoveryState::none);
 }
 
+TEST_CASE("What is executed once more behind a repair is compared again") {
+  Subject backup(1, every_batch());
+  MemoryPartStore theirs;
+  const auto execute = [&](std::uint64_t sequence) {
+    if (backup.actions.executions.empty()) backup.order(sequence, {request(sequence)});
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.executed(backup.actions.executions[0].id, "result");
+    return *decode_checkpoint(*sent_by(backup, MessageType::checkpoint));
+  };
+  const auto claim = [&](NodeId peer, const CheckpointMessage& own, std::string_view state) {
+    const Digest root = service_state(theirs, state);
+    backup.feed(encode_checkpoint(own.sequence, own.order, own.replies, root, ring(peer)));
+    return root;
+  };
+  Subject other(1, every_batch());
+  execute_one(other);
+  const CheckpointMessage first = execute(1);
+  Digest right{};
+  for (const NodeId peer : {0u, 2u})
+    right = claim(peer, first, "the group's state");
+  backup.tick(milliseconds(300));
+  REQUIRE(backup.sent(MessageType::fetch_parts) == 1);
+  const CheckpointMessage second = execute(2);
+  claim(0, second, "the group's next state");
+  claim(2, second, "a lie");
+  REQUIRE(backup.replica.status().last_stable == 2);
+  std::vector<Frame> parts{encode_part_message(*theirs.read(right), ring(0))};
+  for (const auto& [digest, part] : other.parts.all())
+    parts.push_back(encode_part_message(part, ring(0)));
+  for (std::size_t i = 0; i < 4 * parts.size() && backup.restores == 0; ++i) {
+    if (i % parts.size() == 0) backup.tick(milliseconds(100));
+    if (backup.restores == 0) backup.feed(parts[i % parts.size()]);
+  }
+  REQUIRE(backup.restores == 1);
+  // It goes wrong once more, and the group is idle from here on.
+  execute(2);
+  const std::uint64_t found = backup.replica.counters().state_divergences;
+  claim(3, second, "the group's next state");
+  backup.tick(milliseconds(300));
+  CHECK(backup.replica.counters().state_divergences == found + 1);
+}
+
 }  // namespace prophecy::pbft::test
