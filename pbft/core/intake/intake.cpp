@@ -238,8 +238,9 @@ void Intake::look_at(const std::vector<SessionName>& sessions, ReplicaActions& o
     go_on_in(client, session, out);
 }
 
-// Which of two comes first is the primary's choice, in its view. This replica may have left that,
-// and the others may be too few to go on with the one that is the second here.
+// The primary of a view chooses which of two requests comes first there. A replica that has left
+// the view tells of its second one as well: without it, the others may be too few to go on with
+// that.
 void Intake::go_on_in(NodeId client, std::uint32_t session, ReplicaActions& out) {
   if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
   if (context_.state != ReplicaState::changing_view) return;

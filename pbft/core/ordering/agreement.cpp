@@ -212,7 +212,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     return true;
   }
   if (slot.phase != SlotPhase::empty) {
-    // What is committed may have been decided in a later view than the primary's.
+    // The others may have decided on the committed batch in a later view than this primary's.
     const bool is_other = slot.batch != digests.batch && slot.phase != SlotPhase::committed;
     context_.drop(is_other ? DropReason::conflicting : DropReason::duplicate);
     return true;

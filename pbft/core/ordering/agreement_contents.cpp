@@ -44,7 +44,7 @@ bool Agreement::on_content(Slot& slot, ByteView frame, const PrePrepareMessage& 
   }
   if (!context_.relay) share.charge(frame.size());
   if (digests.batch != slot.batch) {
-    // What others have decided may be of a later view than the primary's.
+    // The others may have decided on the certified batch in a later view than this primary's.
     const bool is_decided = slot.phase == SlotPhase::certified;
     context_.drop(is_decided ? DropReason::not_wanted : DropReason::conflicting);
     return false;

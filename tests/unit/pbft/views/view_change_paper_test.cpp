@@ -460,7 +460,7 @@ TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it name
   CHECK(counts({claim(0), claim(1), claim(3)}));
 }
 
-// What its new-view message begins with, it vouches for: others prepare upon it.
+// The primary vouches for every batch in its new-view message: the others prepare upon it.
 TEST_CASE("4.5.2: a primary begins no view with batches that its log does not reach") {
   ReplicaSettings settings;
   settings.checkpoint_interval = 4;
