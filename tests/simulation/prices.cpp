@@ -132,7 +132,7 @@ void Prices::check_memory(TimePoint now) {
 void Prices::count_reply(const pbft::Outgoing& outgoing, TimePoint now) {
   const auto reply = pbft::decode_reply(*outgoing.frame);
   if (!reply) return;
-  Replies& replies = replies_[{reply->client, reply->session, reply->timestamp}];
+  Replies& replies = replies_[{reply->client, reply->session, reply->timestamp, reply->sigma == 0}];
   if (now - replies.since >= seconds(1)) {
     replies.since = now;
     replies.in_second = 0;

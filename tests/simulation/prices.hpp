@@ -83,8 +83,9 @@ class Prices {
   [[nodiscard]] const PricePeaks& peaks() const { return peaks_; }
 
  private:
-  // One request: client, session, timestamp.
-  using Asked = std::tuple<NodeId, std::uint32_t, std::uint64_t>;
+  // One request: client, session, timestamp, and whether it is a read outside the order. A faulty
+  // client may ask for both under one timestamp.
+  using Asked = std::tuple<NodeId, std::uint32_t, std::uint64_t, bool>;
   struct Replies {
     TimePoint since;
     std::uint64_t in_second = 0;
