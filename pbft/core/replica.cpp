@@ -99,8 +99,7 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   }
   // Late: the usual end.
   if (!checkpoints.concerns(message->sequence)) return false;
-  const CheckpointClaim claim{message->sequence, message->order, message->replies,
-                              message->service};
+  const CheckpointClaim claim = checkpoints.claimed_by(*message);
   if (!context.may_be_stable(message->sequence, checkpoints.stable_sequence())) {
     return refuse(DropReason::outside_water_marks);
   }

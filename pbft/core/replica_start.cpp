@@ -18,6 +18,7 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
     for (const auto& [peer, rebirth] : remembered->rebirths) {
       if (peer >= context.quorum.replicas) continue;
       context.rebirths[peer] = rebirth;
+      checkpoints.begin_life(peer, rebirth.incarnation);
       retransmission.note_pledge(peer);
     }
   }
@@ -52,8 +53,7 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   for (const Frame& frame : remembered.certificate) {
     const auto claim = decode_checkpoint(*frame);
     if (!claim) continue;
-    certificate.push_back(
-        {claim->replica, {claim->sequence, claim->order, claim->replies, claim->service}, frame});
+    certificate.push_back({claim->replica, checkpoints.claimed_by(*claim), frame});
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
   review_certificate();
@@ -109,7 +109,8 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   // It is compared once more with what the others claim there: it may never have been, and no other
   // checkpoint need come soon.
   checkpoints.keep_own(
-      base, encode_checkpoint(base.sequence, base.order, base.replies, base.service, context.keys));
+      base, encode_checkpoint(base.sequence, base.order, base.replies, base.service, context.keys,
+                              context.membership.incarnation));
 }
 
 // The group's file may list other keys than when it was written.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "1";
+constexpr std::string_view kFormat = "2";
 constexpr std::size_t kIdentityBytesMax = 4096;
 constexpr std::size_t kSetAsideMax = 3;
 

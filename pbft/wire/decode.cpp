@@ -135,6 +135,7 @@ std::optional<CheckpointMessage> decode_checkpoint(ByteView frame) {
   Reader reader(frame);
   CheckpointMessage message;
   message.replica = read_header(reader, MessageType::checkpoint);
+  message.incarnation = reader.integer<std::uint64_t>();
   message.sequence = read_sequence(reader);
   reader.fixed(message.order);
   reader.fixed(message.replies);

@@ -173,10 +173,11 @@ Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
 }
 
 Frame encode_checkpoint(std::uint64_t sequence, const Digest& order, const Digest& replies,
-                        const Digest& service, const KeyRing& keys) {
+                        const Digest& service, const KeyRing& keys, std::uint64_t incarnation) {
   Bytes bytes;
   Writer writer(bytes);
   write_header(writer, MessageType::checkpoint, keys.self());
+  writer.integer(incarnation);
   writer.integer(sequence);
   writer.raw(order);
   writer.raw(replies);

@@ -57,10 +57,11 @@ class PrePrepareBuilder {
                                 const Digest& batch, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `tag`.
 [[nodiscard]] Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys);
-// Signed, in place of an authenticator.
+// Signed, in place of an authenticator. `incarnation` is this replica's own, 0 in a group whose
+// replicas have none.
 [[nodiscard]] Frame encode_checkpoint(std::uint64_t sequence, const Digest& order,
                                       const Digest& replies, const Digest& service,
-                                      const KeyRing& keys);
+                                      const KeyRing& keys, std::uint64_t incarnation = 0);
 // Uses all fields but `replica`, `content` and `authenticator`.
 [[nodiscard]] Frame encode_status(const StatusMessage& status, const KeyRing& keys);
 [[nodiscard]] Frame encode_forward(ByteView request_frame, const KeyRing& keys);

@@ -9,7 +9,7 @@
 
 namespace prophecy::pbft {
 
-constexpr std::uint8_t kWireVersion = 2;
+constexpr std::uint8_t kWireVersion = 3;
 
 constexpr std::uint64_t kOperationBytesMax =  // a body of 16 GiB and its header
     (std::uint64_t{16} << 30) + (std::uint64_t{1} << 20);

@@ -98,6 +98,7 @@ struct ReplyMessage {
 
 struct CheckpointMessage {
   NodeId replica = 0;
+  std::uint64_t incarnation = 0;  // in which the replica says it
   std::uint64_t sequence = 0;
   Digest order{};    // all batches up to the sequence number, and what was executed for whom
   Digest replies{};  // the last reply of each session

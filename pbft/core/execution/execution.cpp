@@ -517,8 +517,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   hold(unreliable_ ? std::vector{roots.order, roots.replies} : std::vector<Digest>{});
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
-  Frame frame =
-      encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, context_.keys);
+  Frame frame = encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
+                                  context_.keys, context_.membership.incarnation);
   context_.send_to_peers(frame, out);
   checkpoints_.keep_own(claim, frame);
   const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));

@@ -249,6 +249,11 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     not_before_ = context_.now + kBeginAgainAfter;
     return execution_.begin_at_zero(out);
   }
+  // Those that claimed what is being fetched may have been faulty then. What is claimed today
+  // decides; what has come is not fetched again.
+  const bool is_news =
+      std::exchange(lives_begun_, checkpoints_.lives_begun()) != checkpoints_.lives_begun();
+  if (is_news && fetch_.target() != checkpoints_.stable()) fetch_.stop();
   const auto target = wanted(beyond_help);
   if (target) return fetch_group(*target, out);
   fetch_.stop();

@@ -167,6 +167,7 @@ class Recovery {
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared
   TimePoint watched_since_{};
+  std::uint64_t lives_begun_ = 0;  // when it was last looked at what to fetch
 };
 
 }  // namespace prophecy::pbft

@@ -95,6 +95,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
     peer.reborn_at = context_.now;
     known = {message->incarnation, context_.view};
     context_.journal.rebirth(message->replica, known, out);
+    checkpoints_.begin_life(message->replica, known.incarnation);
     view_changer_.forget(message->replica);
     retransmission_.forget(message->replica);
     context_.claimed[message->replica] = 0;
@@ -262,8 +263,9 @@ void Rejoin::fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaAc
   for (Peer& peer : peers_)
     peer.fresh_for.reset();
   context_.reads_from = context_.membership.silent_until;
-  // What it asked for in its earlier life does not count with itself either.
+  // What it asked for and claimed in its earlier life does not count with itself either.
   context_.rebirths[context_.self] = {context_.membership.incarnation, view};
+  checkpoints_.begin_life(context_.self, context_.membership.incarnation);
   context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);
   view_changer_.resume_in(view, out);
 }

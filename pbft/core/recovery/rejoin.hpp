@@ -38,7 +38,7 @@ namespace prophecy::pbft {
 
 class Rejoin {
  public:
-  Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer,
+  Rejoin(Context& context, Checkpoints& checkpoints, ViewChanger& view_changer,
          Retransmission& retransmission)
       : context_(context),
         checkpoints_(checkpoints),
@@ -110,7 +110,7 @@ class Rejoin {
   void answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out);
 
   Context& context_;
-  const Checkpoints& checkpoints_;
+  Checkpoints& checkpoints_;
   ViewChanger& view_changer_;
   Retransmission& retransmission_;
   std::vector<Peer> peers_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/decode.hpp"
 
 namespace prophecy::pbft {
 
@@ -20,7 +21,16 @@ bool adds_to(const CheckpointClaim& known, const CheckpointClaim& claim) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const QuorumRule& quorum) : quorum_(quorum), claims_(quorum.replicas) {}
+Checkpoints::Checkpoints(const QuorumRule& quorum)
+    : quorum_(quorum), claims_(quorum.replicas), lives_(quorum.replicas) {}
+
+CheckpointClaim Checkpoints::claimed_by(const CheckpointMessage& message) const {
+  CheckpointClaim claim{message.sequence, message.order, {}, {}};
+  if (message.incarnation < lives_[message.replica]) return claim;
+  claim.replies = message.replies;
+  claim.service = message.service;
+  return claim;
+}
 
 const Checkpoints::SignedClaim* Checkpoints::find(const std::vector<SignedClaim>& claims,
                                                   std::uint64_t sequence) {
@@ -52,6 +62,20 @@ bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
   if (claim.sequence < stable_sequence_) return false;
   const SignedClaim* known = find(claims_[replica], claim.sequence);
   return known == nullptr || known->claim.order != claim.order || adds_to(known->claim, claim);
+}
+
+void Checkpoints::begin_life(NodeId replica, std::uint64_t incarnation) {
+  if (incarnation <= lives_[replica]) return;
+  lives_[replica] = incarnation;
+  ++lives_begun_;
+  const auto reread = [&](SignedClaim& known) {
+    const auto message = decode_checkpoint(*known.frame);
+    if (message && message->replica == replica) known.claim = claimed_by(*message);
+  };
+  std::for_each(claims_[replica].begin(), claims_[replica].end(), reread);
+  std::for_each(certificate_.begin(), certificate_.end(), reread);
+  if (watched_) watched_->others[replica].reset();
+  stable_.reset();
 }
 
 // What is claimed of another history says nothing of this one, nor does the own claim that comes

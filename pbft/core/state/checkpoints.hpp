@@ -13,7 +13,8 @@
 // fails it makes no statement. So only another order accuses it.
 //
 // Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
-// replica that was not there.
+// replica that was not there. They name the incarnation of their signer (pbft/core/recovery/
+// rejoin.hpp): only what it claims in the newest one certifies a state.
 #pragma once
 
 #include <cstdint>
@@ -105,6 +106,14 @@ class Checkpoints {
     return sequence > stable_sequence_ || (sequence == stable_sequence_ && is_lacking) ||
            (watched_ && watched_->own.sequence == sequence);
   }
+  // What the message claims. Of the states only what its signer says in the newest incarnation that
+  // is known here: it may have been faulty before it lost its memory, and others may be now.
+  [[nodiscard]] CheckpointClaim claimed_by(const CheckpointMessage& message) const;
+  // The replica has lost its memory: of what it claimed before, only the order counts. Ignored
+  // unless the incarnation is new.
+  void begin_life(NodeId replica, std::uint64_t incarnation);
+  // Of all replicas: what was certified before a new one may not be any more.
+  [[nodiscard]] std::uint64_t lives_begun() const { return lives_begun_; }
   // False when this replica's frame says nothing new. What it said first is what counts, but that
   // it may make a statement where it made none; and that it may also vouch for what f+1 others say:
   // whoever claims one order here and another there is faulty, and yet a part of certificates that
@@ -145,12 +154,14 @@ class Checkpoints {
 
   QuorumRule quorum_;
   std::vector<std::vector<SignedClaim>> claims_;  // by replica, rising
-  std::deque<SignedClaim> own_;                   // rising
+  std::vector<std::uint64_t> lives_;              // the newest incarnation, by replica
+  std::uint64_t lives_begun_ = 0;
+  std::deque<SignedClaim> own_;  // rising
   std::uint64_t stable_sequence_ = 0;
   std::vector<SignedClaim> certificate_;
   std::size_t void_claims_ = 0;  // of it
   bool has_become_proven_ = false;
-  // What the evidence certifies, kept until there is more of it.
+  // What the evidence certifies, kept until that changes.
   mutable std::optional<CheckpointClaim> stable_;
   std::optional<Watched> watched_;
 };

@@ -548,8 +548,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   std::vector<Checkpoints::SignedClaim> certificate;
   for (const ByteView frame : newest->certificate) {
     const auto claim = decode_checkpoint(frame);
-    certificate.push_back({claim->replica,
-                           {claim->sequence, claim->order, claim->replies, claim->service},
+    certificate.push_back({claim->replica, checkpoints_.claimed_by(*claim),
                            std::make_shared<const Bytes>(frame.begin(), frame.end())});
   }
   if (!certificate.empty()) checkpoints_.adopt(std::move(certificate));

@@ -125,9 +125,9 @@ class Mutating final : public Lying {
     const pbft::KeyRing& keys = villain_.keys;
     const std::uint32_t replicas = villain_.replicas();
     if (auto claim = pbft::decode_checkpoint(frame)) {
-      change_one(claim->sequence, claim->order, claim->replies, claim->service);
+      change_one(claim->incarnation, claim->sequence, claim->order, claim->replies, claim->service);
       return pbft::encode_checkpoint(claim->sequence, claim->order, claim->replies, claim->service,
-                                     keys);
+                                     keys, claim->incarnation);
     }
     if (auto status = pbft::decode_status(frame, replicas)) {
       change_one(status->view, status->counter, status->silent_until, status->first_retained,

@@ -56,7 +56,7 @@ class LyingRoots final : public Lying {
         break;
     }
     return pbft::encode_checkpoint(claim->sequence, claim->order, claim->replies, claim->service,
-                                   villain_.keys);
+                                   villain_.keys, claim->incarnation);
   }
 
   std::deque<pbft::Digest> roots_;
@@ -100,7 +100,7 @@ class SidingRoots final : public Lying {
                      [&](const Roots& roots) { return roots.service != claim->service; });
     if (other == others->second.end()) return nullptr;
     return pbft::encode_checkpoint(claim->sequence, claim->order, other->replies, other->service,
-                                   villain_.keys);
+                                   villain_.keys, claim->incarnation);
   }
 
   std::map<std::uint64_t, std::vector<Roots>> claims_;

@@ -76,8 +76,9 @@ class LyingCheckpoints final : public Behaviour {
     const bool same_history = villain_.random.chance(40);
     const auto order = same_history ? claim->order : villain_.draw_digest();
     const auto sequence = claim->sequence + (same_history ? 0 : villain_.random.below(3));
-    const pbft::Frame lie = pbft::encode_checkpoint(sequence, order, villain_.draw_digest(),
-                                                    villain_.draw_digest(), villain_.keys);
+    const pbft::Frame lie =
+        pbft::encode_checkpoint(sequence, order, villain_.draw_digest(), villain_.draw_digest(),
+                                villain_.keys, claim->incarnation);
     out.push_back(honest);
     out.back().what.frame = lie;
     if (!villain_.random.chance(30)) return;

@@ -67,7 +67,8 @@ pbft::Frame forge(pbft::ViewChangeMessage message, Villain& villain,
     case 5: {  // a checkpoint that never was, certified by itself alone
       message.stable += random.between(1, 20);
       const auto order = villain.draw_digest();
-      kept.push_back(pbft::encode_checkpoint(message.stable, order, order, order, villain.keys));
+      kept.push_back(pbft::encode_checkpoint(message.stable, order, order, order, villain.keys,
+                                             message.incarnation));
       const std::uint64_t times = random.between(1, villain.replicas());
       message.certificate.assign(times, ByteView(*kept.back()));
       std::erase_if(message.prepared, [&](const auto& r) { return r.sequence <= message.stable; });
@@ -221,7 +222,8 @@ class DoubledVoices final : public Behaviour {
         break;
       case 3: {  // an own claim of another history among the others' of the right one
         const auto order = villain_.draw_digest();
-        kept = pbft::encode_checkpoint(message.stable, order, order, order, villain_.keys);
+        kept = pbft::encode_checkpoint(message.stable, order, order, order, villain_.keys,
+                                       message.incarnation);
         certificate[random.below(certificate.size())] = *kept;
         break;
       }

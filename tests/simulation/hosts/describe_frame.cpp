@@ -102,7 +102,8 @@ std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replica
     case pbft::MessageType::checkpoint: {
       const auto m = pbft::decode_checkpoint(frame);
       return m ? "#" + std::to_string(m->sequence) + " " + brief(m->order) + " replies " +
-                     brief(m->replies) + " state " + brief(m->service)
+                     brief(m->replies) + " state " + brief(m->service) + " in life " +
+                     std::to_string(m->incarnation)
                : malformed;
     }
     case pbft::MessageType::status: {

@@ -130,10 +130,11 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(s->slots[2] == 7);
 
   const Frame claim = encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")),
-                                        sha256(as_bytes("s")), ring(3));
+                                        sha256(as_bytes("s")), ring(3), 5);
   const auto c = decode_checkpoint(*claim);
   REQUIRE(c);
   CHECK(c->replica == 3);
+  CHECK(c->incarnation == 5);
   CHECK(c->sequence == 8);
   CHECK(c->order == sha256(as_bytes("o")));
   CHECK(c->replies == sha256(as_bytes("r")));

@@ -9,6 +9,7 @@
 
 #include "pbft/group.hpp"
 #include "pbft/wire/recovery.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
 namespace {

@@ -218,16 +218,16 @@ TEST_CASE("A folder in which others may write is refused") {
   const TestStore store(path);
 }
 
-TEST_CASE("An unknown format is refused, not called damage") {
+TEST_CASE("Another format is refused, not called damage") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "store";
   { const TestStore store(path); }
-  const std::string text = "format 2\nreplica 1\n";
+  const std::string text = "format 1\nreplica 1\n";
   std::ofstream(path / "store" / "identity")
       << text << "sha256 " << to_hex(sha256(as_bytes(text))) << "\n";
   const Error error = refusal(path);
   CHECK(error.kind == ErrorKind::invalid);
-  CHECK(says(error, "format '2'"));
+  CHECK(says(error, "format '1'"));
 }
 
 TEST_CASE("A path that cannot be a store is the system's refusal") {

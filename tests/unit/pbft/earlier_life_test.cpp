@@ -1,0 +1,79 @@
+// What a replica claimed of states before it lost its memory: it may have been faulty then, and
+// others may be now.
+#include <catch2/catch.hpp>
+
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr std::uint64_t kFirst = 5;  // incarnations of replica 2
+constexpr std::uint64_t kSecond = 6;
+
+const Digest kFalse = sha256(as_bytes("a state that no correct replica has"));
+
+CheckpointMessage claim_after_one() {
+  Subject other(1, every_batch());
+  return execute_one(other, request(1));
+}
+
+Frame with_state(const CheckpointMessage& claim, const Digest& state, NodeId from,
+                 std::uint64_t incarnation = 0) {
+  return encode_checkpoint(claim.sequence, claim.order, state, state, ring(from), incarnation);
+}
+
+// It behaves as one that was cut off: the checkpoint is stable, and what led there does not come.
+bool fetches(Subject& backup) {
+  backup.tick(seconds(1));
+  return backup.replica.status().recovery == RecoveryState::fetching;
+}
+
+}  // namespace
+
+TEST_CASE("A state that was claimed before a loss of memory is certified by nobody's old word") {
+  const CheckpointMessage claim = claim_after_one();
+  Subject backup(1, every_batch());
+  const bool hears_first = GENERATE(true, false);
+  if (hears_first) backup.feed(encode_rejoin(kSecond, ring(2)));
+  backup.feed(with_state(claim, kFalse, 2, kFirst));
+  backup.feed(with_state(claim, kFalse, 3));
+  backup.feed(with_state(claim, claim.service, 0));
+  REQUIRE(backup.replica.status().last_stable == 1);
+  if (!hears_first) {
+    REQUIRE(fetches(backup));
+    backup.feed(encode_rejoin(kSecond, ring(2)));
+  }
+  CHECK_FALSE(fetches(backup));
+  // What it says today takes the place of that, and is not undone by it.
+  backup.feed(with_state(claim, claim.service, 2, kSecond));
+  backup.feed(with_state(claim, kFalse, 2, kFirst));
+  CHECK(fetches(backup));
+}
+
+TEST_CASE("A restart reads no state out of the old word in its certificate") {
+  const CheckpointMessage claim = claim_after_one();
+  Subject before(1, every_batch());
+  before.feed(encode_rejoin(kSecond, ring(2)));
+  before.feed(with_state(claim, kFalse, 2, kFirst));
+  before.feed(with_state(claim, kFalse, 3));
+  before.feed(with_state(claim, claim.service, 0));
+  REQUIRE(before.replica.status().last_stable == 1);
+  Subject backup(1, every_batch(), before.restarted());
+  REQUIRE(backup.replica.status().last_stable == 1);
+  CHECK_FALSE(fetches(backup));
+  backup.feed(with_state(claim, claim.service, 2, kSecond));
+  CHECK(fetches(backup));
+}
+
+TEST_CASE("A repair ends when those that claimed its state turn out to have lost their memory") {
+  Subject backup(1, every_batch());
+  const CheckpointMessage claim = execute_one(backup, request(1));
+  backup.feed(with_state(claim, kFalse, 2, kFirst));
+  backup.feed(with_state(claim, kFalse, 3));
+  REQUIRE(fetches(backup));
+  backup.feed(encode_rejoin(kSecond, ring(2)));
+  CHECK_FALSE(fetches(backup));
+}
+
+}  // namespace prophecy::pbft::test
