@@ -516,12 +516,15 @@ void Planner::plan_unmarked_disks() {
   Ingredient& disks = add(IngredientKind::unmarked_disks);
   disks.nodes = machines_.next() & scenario_.all_replicas();
   disks.offset = milliseconds(machines_.below(1500));
-  // A stall holds up the assembly of some for longer than the others wait, and these have lost
-  // their memory then: with a faulty one beside them too many.
-  const bool stalls = std::any_of(
-      scenario_.ingredients.begin(), scenario_.ingredients.end(),
-      [](const Ingredient& other) { return other.kind == IngredientKind::stalled_disk; });
-  if (stalls) scenario_.ingredients.pop_back();
+  // A stall or a halt holds up the assembly of some for longer than the others wait, and these have
+  // lost their memory then: with a faulty one beside them too many.
+  const std::uint64_t all = scenario_.all_replicas();
+  const bool are_held_up = std::any_of(
+      scenario_.ingredients.begin(), scenario_.ingredients.end(), [all](const Ingredient& other) {
+        return other.kind == IngredientKind::stalled_disk ||
+               (other.kind == IngredientKind::halted && other.nodes != all);
+      });
+  if (are_held_up) scenario_.ingredients.pop_back();
 }
 
 void Planner::add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent) {
