@@ -10,6 +10,8 @@ from harness.processes import Child, HarnessError, readable_proc, wait_until
 from harness.programs import program, run_program
 from harness.toml_writer import merged, to_toml
 
+WIRE_VERSION = 3  # kWireVersion in pbft/wire/limits.hpp, for those who make frames themselves
+
 
 def ctl(*arguments):
     """Runs prophecyctl and yields what it prints."""

@@ -35,6 +35,12 @@ constexpr std::uint64_t kBodyBytesPerSecond = std::uint64_t{4} << 20;
 // So long claims that were lost may take to come again.
 constexpr Duration kStateAwaitedFor = seconds(2);
 
+// Without replies, what is fetched is as good.
+bool is_within(const CheckpointClaim& target, const CheckpointClaim& certified) {
+  return target.sequence == certified.sequence && target.service == certified.service &&
+         (target.replies == Digest{} || target.replies == certified.replies);
+}
+
 TimePoint end_of(const ExecutionStage::Comparison& comparison) {
   return comparison.since + kComparedFor +
          std::min<Duration>(comparison.snapshot_took, kSnapshotAwaitedMax);
@@ -251,9 +257,9 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   }
   // Those that claimed what is being fetched may have been faulty then. What is claimed today
   // decides; what has come is not fetched again.
-  const bool is_news =
-      std::exchange(lives_begun_, checkpoints_.lives_begun()) != checkpoints_.lives_begun();
-  if (is_news && fetch_.target() != checkpoints_.stable()) fetch_.stop();
+  const std::uint64_t lives_begun = checkpoints_.lives_begun();
+  const bool is_news = std::exchange(lives_begun_, lives_begun) != lives_begun;
+  if (is_news && !is_within(fetch_.target(), checkpoints_.stable())) fetch_.stop();
   const auto target = wanted(beyond_help);
   if (target) return fetch_group(*target, out);
   fetch_.stop();

@@ -258,7 +258,10 @@ void Rejoin::begin_new_group(ReplicaActions& out) {
 }
 
 void Rejoin::fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaActions& out) {
-  context_.membership.silent_until = std::min(checkpoint + context_.settings.window, kSequenceMax);
+  const ReplicaSettings& settings = context_.settings;
+  // One checkpoint more: where it has claimed a state, what it claimed before counts no more.
+  context_.membership.silent_until =
+      std::min(checkpoint + settings.window + settings.checkpoint_interval, kSequenceMax);
   // Nor has it been fresh, as it turns out.
   for (Peer& peer : peers_)
     peer.fresh_for.reset();

@@ -2,17 +2,15 @@
 // that is ruled out. How it comes back without a person's help:
 //
 //   asking    It says so, under a new incarnation. Each peer promises to take no view-change
-//   message
-//             of an older one, and answers with its view and its newest checkpoint. Of 2f such
-//             pledges at least f+1 are those of correct replicas (it is itself one of the f), and
-//             so one is of every quorum that the replica was ever part of.
+//             message of an older one, and answers with its view and its newest checkpoint. Of 2f
+//             such pledges at least f+1 are those of correct replicas (it is itself one of the f),
+//             and so one is of every quorum that the replica was ever part of.
 //             It resumes in the smallest view that 2f of the pledges are not beyond: up to f of
 //             these may turn faulty, and no view beyond it begins with a message of the old life.
 //   silent    Nothing that it said can lie beyond the newest checkpoint among them, plus the
-//   window.
-//             So it votes on nothing until a checkpoint there is stable, and asks for no view; it
-//             executes along meanwhile. The primary proposes empty batches if there is nothing
-//             else.
+//             window. So it votes on nothing until a checkpoint beyond that is stable, and asks
+//             for no view; it executes along meanwhile. The primary proposes empty batches if
+//             there is nothing else.
 //   member    It votes.
 //
 // If 2f peers have never said anything either, the group is new, and there is nothing to

@@ -74,7 +74,11 @@ void Checkpoints::begin_life(NodeId replica, std::uint64_t incarnation) {
   };
   std::for_each(claims_[replica].begin(), claims_[replica].end(), reread);
   std::for_each(certificate_.begin(), certificate_.end(), reread);
-  if (watched_) watched_->others[replica].reset();
+  // Unless it has said so in the new one.
+  const SignedClaim* kept = watched_ ? find(claims_[replica], watched_->own.sequence) : nullptr;
+  if (watched_ && (kept == nullptr || kept->claim.service == Digest{})) {
+    watched_->others[replica].reset();
+  }
   stable_.reset();
 }
 

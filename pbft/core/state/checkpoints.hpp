@@ -14,7 +14,7 @@
 //
 // Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
 // replica that was not there. They name the incarnation of their signer (pbft/core/recovery/
-// rejoin.hpp): only what it claims in the newest one certifies a state.
+// rejoin.hpp): of what it claimed before the newest one that is known here, only the order counts.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ import pytest
 from harness import Deployment
 from harness.http_client import curl
 from harness.processes import wait_until
-from harness.replicas import links_are_encrypted
+from harness.replicas import WIRE_VERSION, links_are_encrypted
 
 PAGE = b"page\n"
 
@@ -32,7 +32,7 @@ def framed(frame):
 
 # A frame begins with its type, the version of the wire and the sender.
 def header(kind, sender):
-    return struct.pack("<BBI", kind, 1, sender)
+    return struct.pack("<BBI", kind, WIRE_VERSION, sender)
 
 
 RANDOM = random.Random(7)

@@ -8,7 +8,7 @@ import pytest
 from harness import Deployment
 from harness.http_client import curl
 from harness.processes import wait_until
-from harness.replicas import ctl, links_are_encrypted
+from harness.replicas import WIRE_VERSION, ctl, links_are_encrypted
 
 
 @pytest.fixture(scope="module", name="deployment")
@@ -77,7 +77,7 @@ def test_messages_in_the_name_of_another_are_counted_apart(deployment):
     # A status of replica 2 as it should be, but for its authenticator: type, version, sender; view,
     # counter, flags, silent until, first retained, last ordered, stable, settled, no batches; four
     # tags.
-    status = struct.pack("<BBI QQBQQQQQH 64x", 7, 2, 2, 0, 1, 0, 0, 1, 0, 0, 0, 0)
+    status = struct.pack("<BBI QQBQQQQQH 64x", 7, WIRE_VERSION, 2, 0, 1, 0, 0, 1, 0, 0, 0, 0)
     with socket.create_connection(("127.0.0.1", agent.agent_port), timeout=5) as connection:
         connection.sendall((struct.pack("<I", len(status)) + status) * 3)
         wait_until(lambda: peer_of(agent, 2)["dropped_in_its_name"]["bad_mac"] == 3, 10,

@@ -76,4 +76,23 @@ TEST_CASE("A repair ends when those that claimed its state turn out to have lost
   CHECK_FALSE(fetches(backup));
 }
 
+TEST_CASE("What a state is compared with is what is claimed in this life") {
+  const CheckpointClaim own{1, sha256(as_bytes("order")), {}, sha256(as_bytes("state"))};
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  const auto claimed = [&](NodeId from, std::uint64_t incarnation = 0) {
+    return encode_checkpoint(own.sequence, own.order, own.replies, own.service, ring(from),
+                             incarnation);
+  };
+  const bool is_told_late = GENERATE(true, false);
+  checkpoints.keep_own(own, claimed(1));
+  checkpoints.record(1, own, claimed(1));
+  checkpoints.record(0, own, claimed(0));
+  checkpoints.record(2, own, claimed(2, is_told_late ? kSecond : kFirst));
+  REQUIRE(checkpoints.stable_sequence() == 1);
+  checkpoints.watch(1);
+  checkpoints.begin_life(2, kSecond);
+  CHECK(checkpoints.watched()->others[2].has_value() == is_told_late);
+  CHECK(checkpoints.watched()->others[0].has_value());
+}
+
 }  // namespace prophecy::pbft::test

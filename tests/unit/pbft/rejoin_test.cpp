@@ -103,11 +103,29 @@ TEST_CASE("Who has lost its memory votes only behind all that it can have said")
   // Not all have answered: others of a new group may be about to.
   for (int round = 0; round < 20; ++round)
     backup.tick(milliseconds(100));
-  CHECK(backup.replica.status().silent_until == 4 + 4);
+  CHECK(backup.replica.status().silent_until == 4 + 4 + 1);
   // Nor does it ask for views, however long a request waits.
   backup.feed(retransmitted(request(1)));
   backup.tick(seconds(60));
   CHECK(backup.sent(MessageType::view_change) == 0);
+}
+
+// Of what it claimed in its earlier life only the order counts. A group in which it is a member
+// again has claims of the newest checkpoint by others, or by what it is now.
+TEST_CASE("Who has lost its memory is silent behind all that it can have claimed") {
+  Subject backup(1, every_batch(), without_memory());
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 4));
+  for (int round = 0; round < 20; ++round)
+    backup.tick(milliseconds(100));
+  const std::uint64_t last_claimed = 4 + 4;
+  for (const std::uint64_t stable : {last_claimed, last_claimed + 1}) {
+    REQUIRE(backup.replica.status().silent_until == last_claimed + 1);
+    for (const NodeId from : {0u, 2u, 3u})
+      backup.feed(encode_checkpoint(stable, sha256(as_bytes("order")), {}, {}, ring(from)));
+    REQUIRE(backup.replica.status().last_stable == stable);
+  }
+  CHECK(backup.replica.status().silent_until == 0);
 }
 
 TEST_CASE("A silent replica asks the peers whose pledge it lacks, once a second") {
@@ -116,7 +134,7 @@ TEST_CASE("A silent replica asks the peers whose pledge it lacks, once a second"
     backup.feed(pledge(peer, 7000, 4));
   for (int round = 0; round < 20; ++round)
     backup.tick(milliseconds(100));
-  REQUIRE(backup.replica.status().silent_until == 4 + 4);
+  REQUIRE(backup.replica.status().silent_until == 4 + 4 + 1);
   CHECK(asked_in(backup, seconds(3)) == std::vector<NodeId>{3, 3, 3});
   backup.feed(pledge(3, 7000, 4));
   CHECK(asked_in(backup, seconds(3)).empty());
@@ -128,9 +146,9 @@ TEST_CASE("A replica that is restarted while it is silent asks again for pledges
   Subject before(1, every_batch(), without_memory());
   for (const NodeId peer : {0u, 2u, 3u})
     before.feed(pledge(peer, 7000, 4));
-  REQUIRE(before.replica.status().silent_until == 4 + 4);
+  REQUIRE(before.replica.status().silent_until == 4 + 4 + 1);
   Subject backup(1, every_batch(), before.restarted());
-  REQUIRE(backup.replica.status().silent_until == 4 + 4);
+  REQUIRE(backup.replica.status().silent_until == 4 + 4 + 1);
   CHECK(asked_in(backup, milliseconds(100)) == std::vector<NodeId>{0, 2, 3});
   for (const NodeId peer : {0u, 2u})
     backup.feed(pledge(peer, 7000, 4));
@@ -148,7 +166,7 @@ TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not be
       reborn.hear(peer, 0);
     CHECK(replica.status().silent_until == Context::kAsking);  // 1 is nobody's word but peer 0's
     reborn.hear(4, 0);
-    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().silent_until == 1 + 4 + 1);
     CHECK(replica.status().view == 0);
   }
   SECTION("others that are as far vouch for a view") {
@@ -156,7 +174,7 @@ TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not be
       reborn.hear(peer, 1);
     for (const NodeId peer : {2u, 3u})
       reborn.hear(peer, 0);
-    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().silent_until == 1 + 4 + 1);
     CHECK(replica.status().view == 1);
   }
   SECTION("one that lies takes nobody into a view that never was") {
@@ -182,7 +200,7 @@ TEST_CASE("Fewer than f that are further keep nobody without memory from coming 
     reborn.pass(milliseconds(1900));
     CHECK(replica.status().silent_until == Context::kAsking);
     reborn.pass(milliseconds(200));
-    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().silent_until == 1 + 4 + 1);
     CHECK(replica.status().view == 4);
   }
   SECTION("but not in a view far from those that others name") {
@@ -272,7 +290,7 @@ TEST_CASE("The others of a group that may be new are waited for, for a while") {
   old_group.feed(pledge(2, 7000, 0, true));
   for (int i = 0; i < 30; ++i)
     old_group.tick(milliseconds(100));
-  CHECK(silent(old_group) == ReplicaSettings{}.window);
+  CHECK(silent(old_group) == ReplicaSettings{}.window + ReplicaSettings{}.checkpoint_interval);
 }
 
 TEST_CASE("Whose clock was set back does not take an old group for new") {
@@ -285,7 +303,8 @@ TEST_CASE("Whose clock was set back does not take an old group for new") {
     backup.feed(pledge(peer, 9001, 0, false));
   for (int i = 0; i < 21; ++i)
     backup.tick(milliseconds(100));
-  CHECK(backup.replica.status().silent_until == ReplicaSettings{}.window);
+  CHECK(backup.replica.status().silent_until ==
+        ReplicaSettings{}.window + ReplicaSettings{}.checkpoint_interval);
 }
 
 TEST_CASE("A request that came before the group began does not cost its primary the view") {
@@ -374,7 +393,7 @@ TEST_CASE("A replica believes no view-change message of its own earlier life") {
   Subject backup(1, every_batch(), without_memory());
   for (const NodeId peer : {0u, 2u, 3u})
     backup.feed(pledge(peer, 7000, 1));
-  REQUIRE(backup.replica.status().silent_until == 1 + 4);
+  REQUIRE(backup.replica.status().silent_until == 1 + 4 + 1);
   const std::vector<Frame> old_ones{view_change_of(1, 3, 2), view_change_of(2, 0, 2),
                                     view_change_of(3, 0, 2)};
   std::vector<ByteView> frames(old_ones.size());
