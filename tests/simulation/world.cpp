@@ -14,8 +14,10 @@ constexpr Duration kLivenessBound = seconds(20);
 // and so much for each call that had to wait for the one before it in its session.
 constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients and stalls of disks have ended too, for every replica to
-// have caught up.
-constexpr Duration kCatchUpTime = seconds(10);
+// have caught up. Its primary is given up once in ten seconds for a silent peer's sake.
+constexpr Duration kCatchUpTime = seconds(13);
+// And where a replica may have been cut off for minutes, which waits up to one between its fetches.
+constexpr Duration kFetchPause = seconds(61);
 // And where writes crash at some origins alone, which repeat them, and wait longer each time.
 constexpr Duration kRepetitionTime = seconds(30);
 constexpr std::uint64_t kStepsBetweenLooks = 20;
@@ -418,7 +420,8 @@ RunResult World::run() {
   if (checker_.ok() && scenario_.asks_for_liveness()) {
     const bool repeats = scenario_.has(IngredientKind::crashing_writes);
     const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime +
-                            (repeats ? kRepetitionTime : Duration{});
+                            (repeats ? kRepetitionTime : Duration{}) +
+                            (scenario_.is_long ? kFetchPause : Duration{});
     const auto has_laggards = [this] {
       return scheduler_.now() < scenario_.healed || !laggard().empty();
     };
