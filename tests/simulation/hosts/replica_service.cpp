@@ -77,10 +77,11 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
             !process_->has_executed && process_->replica.status().last_executed == 0;
         process_->replica.on_restored(done, now(), more);
         const bool is_taken = process_->replica.counters().states_restored > before;
-        // When it has been lost once more meanwhile, the replica stays where it was; and one that
-        // has just been started goes on from the beginning, for the sake of the order.
+        // When it has been lost once more meanwhile, the replica stays where it was, and its
+        // service has gone back; and one that has just been started goes on from the beginning, for
+        // the sake of the order.
         if (is_taken) checker_.on_restored(self_, restore.sequence);
-        is_astray_ = is_astray_ && !is_taken;
+        is_astray_ = !is_taken && (is_astray_ || (done && !is_at_beginning));
         if (!is_taken && is_at_beginning) checker_.on_restored(self_, 0);
       });
     });
