@@ -259,7 +259,8 @@ void Rejoin::begin_new_group(ReplicaActions& out) {
 
 void Rejoin::fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaActions& out) {
   const ReplicaSettings& settings = context_.settings;
-  // One checkpoint more: where it has claimed a state, what it claimed before counts no more.
+  // An interval more: the checkpoint at which it is a member again needs claims that count, and
+  // what it claimed of a state before does not.
   context_.membership.silent_until =
       std::min(checkpoint + settings.window + settings.checkpoint_interval, kSequenceMax);
   // Nor has it been fresh, as it turns out.

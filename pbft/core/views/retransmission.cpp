@@ -195,11 +195,12 @@ void Retransmission::learn(const StatusMessage& status) {
 
   // It is work for all: so a bound counts only of those that this replica has pledged to, and the
   // first one that they name in their incarnation. No replica that follows the protocol can need
-  // more than two windows; one that does not know its bound yet says more.
+  // more than two windows and an interval; one that does not know its bound yet says more.
   const std::uint64_t stable = checkpoints_.stable_sequence();
   // It may be an old Status, repeated by somebody: what has begun is carried through.
   if (status.silent_until <= stable) return;
-  const std::uint64_t at_most = stable + 2 * context_.settings.window;
+  const std::uint64_t at_most =
+      stable + 2 * context_.settings.window + context_.settings.checkpoint_interval;
   const bool is_soon =
       peer.carried_at != TimePoint::min() && context_.now - peer.carried_at < kCarryingPause;
   if (!peer.has_pledge || peer.is_carried || is_soon || status.silent_until > at_most) return;

@@ -31,7 +31,7 @@ bool fetches(Subject& backup) {
 
 }  // namespace
 
-TEST_CASE("A state that was claimed before a loss of memory is certified by nobody's old word") {
+TEST_CASE("What was claimed before a loss of memory certifies no state") {
   const CheckpointMessage claim = claim_after_one();
   Subject backup(1, every_batch());
   const bool hears_first = GENERATE(true, false);
