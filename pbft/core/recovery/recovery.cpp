@@ -255,8 +255,8 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     not_before_ = context_.now + kBeginAgainAfter;
     return execution_.begin_at_zero(out);
   }
-  // Those that claimed what is being fetched may have been faulty then. What is claimed today
-  // decides; what has come is not fetched again.
+  // Who signed a claim of the target before losing its memory may have been faulty then: claims of
+  // present lives decide. Parts that are here already are not fetched again.
   const std::uint64_t lives_begun = checkpoints_.lives_begun();
   const bool is_news = std::exchange(lives_begun_, lives_begun) != lives_begun;
   if (is_news && !is_within(fetch_.target(), checkpoints_.stable())) fetch_.stop();

@@ -267,7 +267,7 @@ void Rejoin::fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaAc
   for (Peer& peer : peers_)
     peer.fresh_for.reset();
   context_.reads_from = context_.membership.silent_until;
-  // What it asked for and claimed in its earlier life does not count with itself either.
+  // This replica counts the view changes and the claims of its own earlier life no more either.
   context_.rebirths[context_.self] = {context_.membership.incarnation, view};
   checkpoints_.begin_life(context_.self, context_.membership.incarnation);
   context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);

@@ -106,13 +106,13 @@ class Checkpoints {
     return sequence > stable_sequence_ || (sequence == stable_sequence_ && is_lacking) ||
            (watched_ && watched_->own.sequence == sequence);
   }
-  // What the message claims. Of the states only what its signer says in the newest incarnation that
-  // is known here: it may have been faulty before it lost its memory, and others may be now.
+  // The claim of this message, without its two states if the signer is known to have lost its
+  // memory since: the signer may have been faulty then, and others may be now.
   [[nodiscard]] CheckpointClaim claimed_by(const CheckpointMessage& message) const;
   // The replica has lost its memory: of what it claimed before, only the order counts. Ignored
   // unless the incarnation is new.
   void begin_life(NodeId replica, std::uint64_t incarnation);
-  // Of all replicas: what was certified before a new one may not be any more.
+  // How many lives have begun, of all replicas: each may end the certification of a state.
   [[nodiscard]] std::uint64_t lives_begun() const { return lives_begun_; }
   // False when this replica's frame says nothing new. What it said first is what counts, but that
   // it may make a statement where it made none; and that it may also vouch for what f+1 others say:

@@ -1,5 +1,5 @@
-// What a replica claimed of states before it lost its memory: it may have been faulty then, and
-// others may be now.
+// Claims of states by a replica that has lost its memory since: the replica may have been faulty
+// then, and others may be now.
 #include <catch2/catch.hpp>
 
 #include "pbft/every_batch.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("What was claimed before a loss of memory certifies no state") {
     backup.feed(encode_rejoin(kSecond, ring(2)));
   }
   CHECK_FALSE(fetches(backup));
-  // What it says today takes the place of that, and is not undone by it.
+  // The claim of its present life takes the place of the old one, which does not undo it.
   backup.feed(with_state(claim, claim.service, 2, kSecond));
   backup.feed(with_state(claim, kFalse, 2, kFirst));
   CHECK(fetches(backup));

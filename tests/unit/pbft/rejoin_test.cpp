@@ -110,7 +110,7 @@ TEST_CASE("Who has lost its memory votes only behind all that it can have said")
   CHECK(backup.sent(MessageType::view_change) == 0);
 }
 
-// Of what it claimed in its earlier life only the order counts. A group in which it is a member
+// Of the claims of its earlier life only the order counts. A group in which it is a member
 // again has claims of the newest checkpoint by others, or by what it is now.
 TEST_CASE("Who has lost its memory is silent up to a checkpoint that it cannot have claimed") {
   Subject backup(1, every_batch(), without_memory());
