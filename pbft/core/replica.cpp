@@ -326,7 +326,7 @@ void Replica::on_parts_durable(std::uint64_t id, bool done, TimePoint now, Repli
 void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
   machine_->handle(Machine::Proposals::now, now, out, [&] {
     if (lost) {
-      machine_->execution.on_service_lost();
+      machine_->recovery.on_service_away();
     } else {
       machine_->recovery.on_service_back();
     }

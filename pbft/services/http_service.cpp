@@ -294,7 +294,7 @@ void HttpService::adopt() {
 
 void HttpService::on_pool_state(bool up) {
   if (on_state_) on_state_(up);
-  if (up || !state_ || !on_return_ || trust_ != OriginTrust::trusted) return;
+  if (up || !state_ || !on_return_ || trust_ == OriginTrust::away) return;
   trust_ = OriginTrust::away;
   probe_later();
 }

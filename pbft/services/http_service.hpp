@@ -45,6 +45,8 @@
 //         ^                                                                          |
 //         +-------------------- a restore has succeeded -----------------------------+
 //
+// One that goes away again before that is away.
+//
 // Unless it is trusted nothing is sent to it: reads are unavailable, writes are lost, which a
 // restore and a second execution make good. That is so only where its state is the group's concern,
 // and somebody has asked to be told (on_return()).

@@ -505,6 +505,7 @@ std::string World::laggard() const {
     // Before the first checkpoint there is nothing to recover from.
     if (status.last_stable == 0) continue;
     if (status.recovery != pbft::RecoveryState::none) return who + " has not recovered";
+    if (replicas_[node]->ignores_service()) return who + " gives its service nothing";
     // With a smaller bound than the others' it may be unable to tell their state, or to hold it.
     const Ingredient* full = scenario_.find(IngredientKind::full_states, node);
     if (full != nullptr && full->fills_alone()) continue;

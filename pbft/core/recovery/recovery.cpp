@@ -204,12 +204,25 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
        !log_.reaches(progress.last_ordered + 1) || !log_.reaches(stable.sequence + 1) ||
        stable.sequence - progress.last_ordered >
            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
-  if (behind || execution_.is_unreliable()) return stable;
+  if (behind || (execution_.is_unreliable() && !awaits_return())) return stable;
   if (is_astray()) return wanted_for_repair(stable);
   return std::nullopt;
 }
 
+// f+1 that claim another state may be a faulty replica, and one whose state is damaged.
+bool Recovery::awaits_return() const {
+  return is_away_ && own_to_restore() != nullptr && !own_failed_;
+}
+
+void Recovery::on_service_away() {
+  is_away_ = true;
+  execution_.on_service_lost();
+}
+
+// Whatever was restored meanwhile: what it is now, nobody knows.
 void Recovery::on_service_back() {
+  is_away_ = false;
+  execution_.on_service_lost();
   service_ = is_astray() ? Service::astray_and_back : Service::back;
 }
 

@@ -60,7 +60,9 @@ class Recovery {
   }
   void on_restored(bool done);
   void on_parts_flushed(bool done, ReplicaActions& out) { base_.on_parts_flushed(done, out); }
-  // The service can be relied on again once it has been restored.
+  // The service took no connection, and may have lost what it was told to keep.
+  void on_service_away();
+  // It answers again, and can be relied on once it has been restored.
   void on_service_back();
 
   // The present state of the service takes the place of one that could be restored
@@ -121,6 +123,8 @@ class Recovery {
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help) const;
   [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
       const CheckpointClaim& stable) const;
+  // Its own state, which is right, will be restored when the service is back.
+  [[nodiscard]] bool awaits_return() const;
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
@@ -148,6 +152,7 @@ class Recovery {
   PartServer server_;
   State state_ = State::nothing;
   Service service_ = Service::as_it_was;
+  bool is_away_ = false;  // the service
   // Of the next fetch: after a restore that failed the disk may have lost parts.
   StateFetch::Trust trust_ = StateFetch::Trust::pins;
   TimePoint not_before_{};   // an attempt failed, or did not help

@@ -150,6 +150,7 @@ void ReplicaHost::lose_disk() {
 void ReplicaHost::lose_service(bool told) {
   service_.lose_state();
   if (told && !crashed()) {
+    process_->trust = Process::Trust::away;
     with_core([&](pbft::ReplicaActions& actions) {
       process_->replica.on_service_state(true, now(), actions);
     });
@@ -165,6 +166,7 @@ void ReplicaHost::rot() {
 void ReplicaHost::service_is_back() {
   if (crashed()) return;
   when_running([this] {
+    if (process_->trust == Process::Trust::away) process_->trust = Process::Trust::returned;
     with_core([&](pbft::ReplicaActions& actions) {
       process_->replica.on_service_state(false, now(), actions);
     });

@@ -64,6 +64,10 @@ class ReplicaHost {
   // The service is something else from now on. Told: the core knows that it cannot be relied on.
   void lose_service(bool told);
   void service_is_back();
+  // It has been away, is back, and is given nothing all the same.
+  [[nodiscard]] bool ignores_service() const {
+    return process_ != nullptr && process_->trust == Process::Trust::returned;
+  }
   // Its shell takes the peer's process for ended.
   void peer_is_gone(NodeId peer);
   [[nodiscard]] bool crashed() const { return process_ == nullptr; }
@@ -108,6 +112,9 @@ class ReplicaHost {
     // Of the service: behind a write of which nobody knows how far it got.
     enum class Behind : std::uint8_t { nothing, uncertain, given_up };
     Behind behind = Behind::nothing;
+    // As a shell does: until the service is restored behind its return, it is given nothing.
+    enum class Trust : std::uint8_t { trusted, away, returned };
+    Trust trust = Trust::trusted;
     bool has_executed = false;  // something of the order
     // Why it was given up: to execute that write once more; of these the core has counted so many.
     bool repeats = false;
@@ -145,6 +152,7 @@ class ReplicaHost {
   void answer(const pbft::ReplicaActions& actions);
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
+  void give_nothing(const pbft::Execution& execution);
   void cut_short(const pbft::Execution& execution);
   // Also of a replica that cannot rely on its state, and goes on without looking at it.
   void note_own_checkpoints(const pbft::ReplicaActions& actions);

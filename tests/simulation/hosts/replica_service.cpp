@@ -71,6 +71,9 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
       if (done) note_size(restore.sequence);
       if (done && !std::exchange(process_->repeats, false)) ++restores_;
       if (done) process_->behind = Process::Behind::nothing;
+      if (done && process_->trust == Process::Trust::returned) {
+        process_->trust = Process::Trust::trusted;
+      }
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
         const bool is_at_beginning =
@@ -100,6 +103,7 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
     }
     return;
   }
+  if (process_->trust != Process::Trust::trusted) return give_nothing(handed_out);
   const auto whole = in_memory(handed_out);
   if (!whole) return cut_short(handed_out);
   const pbft::Execution& execution = *whole;
@@ -215,6 +219,18 @@ void ReplicaHost::resume(bool goes_on) {
 void ReplicaHost::go_on_behind_write() {
   for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
     run(execution);
+}
+
+void ReplicaHost::give_nothing(const pbft::Execution& execution) {
+  if (execution.id == 0) return;  // repeated by a defect
+  const auto traits = service_.traits_of(execution.operation);
+  const bool is_read = execution.read_only || (traits && traits->is_read);
+  const auto status = is_read ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::lost;
+  later(microseconds(10), [this, id = execution.id, status] {
+    with_core([&](pbft::ReplicaActions& actions) {
+      process_->replica.on_executed(id, status, {}, now(), actions);
+    });
+  });
 }
 
 // The service has an operation in part, and its state is not to be relied on.
