@@ -122,6 +122,21 @@ TEST_CASE("A state takes no body away that a restart may still be asked for") {
   CHECK_FALSE(backup.parts.is_pinned(tree().name().root));
 }
 
+// Of a proposal that has come: the rest of its agreement, its execution, and 2f+1 claims behind it.
+void make_stable(Subject& backup, std::uint64_t sequence, const Digest& batch) {
+  backup.feed(prepare(2, sequence, batch));
+  backup.feed(commit(0, sequence, batch));
+  backup.feed(commit(2, sequence, batch));
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const CheckpointMessage own = claim_about_body(backup);
+  const Digest order = own.order;
+  const Digest replies = own.replies;
+  const Digest service = own.service;
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(sequence, order, replies, service, ring(peer)));
+  REQUIRE(backup.replica.status().last_stable == sequence);
+}
+
 TEST_CASE("A log that is full takes no body away that a restart executes again") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
@@ -131,26 +146,41 @@ TEST_CASE("A log that is full takes no body away that a restart executes again")
   backup.feed(proposal.frame);
   deliver(backup);
   backup.answers_flushes = false;  // from here on its disk stalls
-  const auto make_stable = [&](std::uint64_t sequence, const Digest& batch) {
-    backup.feed(prepare(2, sequence, batch));
-    backup.feed(commit(0, sequence, batch));
-    backup.feed(commit(2, sequence, batch));
-    backup.executed(backup.actions.executions.at(0).id, "result");
-    const CheckpointMessage own = claim_about_body(backup);
-    const Digest order = own.order;
-    const Digest replies = own.replies;
-    const Digest service = own.service;
-    for (const NodeId peer : {0u, 2u})
-      backup.feed(encode_checkpoint(sequence, order, replies, service, ring(peer)));
-    REQUIRE(backup.replica.status().last_stable == sequence);
-  };
-  make_stable(1, proposal.batch);
+  make_stable(backup, 1, proposal.batch);
   const Proposal next = pre_prepare(2, {request(2)});
   backup.feed(next.frame);
-  make_stable(2, next.batch);
+  make_stable(backup, 2, next.batch);
   CHECK(backup.replica.status().log_bytes == next.frame->size());
   CHECK(backup.replica.status().base == 0);
   CHECK(backup.parts.is_pinned(tree().name().root));
+}
+
+// Where all have lost their power, nobody has a later state than that on the disks.
+TEST_CASE("A restart executes what it has on record, however much that is") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 200;
+  Subject backup(1, settings);
+  const Proposal first = pre_prepare(1, {request(1)});
+  backup.now += seconds(2);
+  backup.feed(first.frame);
+  make_stable(backup, 1, first.batch);
+  REQUIRE(backup.replica.status().base == 1);
+  backup.answers_flushes = false;
+  const Proposal proposal = pre_prepare(2, {by_digest(2)});
+  backup.feed(proposal.frame);
+  deliver(backup);
+  backup.answers_flushes = true;  // of bodies, not of the base
+  backup.answer();
+  backup.answers_flushes = false;
+  make_stable(backup, 2, proposal.batch);
+  REQUIRE(backup.replica.status().base == 1);
+  Subject again(1, settings, backup.restarted(), backup.parts);
+  REQUIRE(again.replica.status().last_stable == 2);
+  REQUIRE(again.replica.status().last_executed == 1);
+  REQUIRE(again.actions.executions.size() == 1);
+  again.executed(again.actions.executions[0].id, "result");
+  CHECK(again.replica.status().last_executed == 2);
 }
 
 }  // namespace
