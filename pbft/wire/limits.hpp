@@ -29,6 +29,8 @@ constexpr std::uint64_t kBatchOverheadMax = 512 * 1024;
 constexpr std::uint64_t kBatchBytesChosenMax = kBatchOverheadMax - 2048;
 // Signed requests of a batch: each may have to be checked by its signature, at every backup.
 constexpr std::uint32_t kBatchSignaturesMax = 64;
+// Bodies that a batch names: each may be missing, and is asked for then.
+constexpr std::uint32_t kBatchBodiesMax = 32;
 constexpr std::uint32_t kSessionsMax = 4096;     // of one client
 constexpr std::uint32_t kSessionsPerBlock = 64;  // of a checkpoint's session table
 constexpr std::uint32_t kStatusSlotsMax = 1024;  // batches that one Status speaks about

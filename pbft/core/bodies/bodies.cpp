@@ -32,6 +32,8 @@ constexpr std::size_t kClientSourcesMax = 4;
 // Of leaves that are here already, for another body or an earlier one: so much is read, and hashed,
 // in one event.
 constexpr std::uint64_t kLookedAtBytesMax = std::uint64_t{4} << 20;
+// Bodies that are asked for, or looked at again, in one event.
+constexpr std::size_t kAskedForAtOnceMax = 256;
 // The leaves of a larger body do not wait in memory for its end.
 constexpr std::uint64_t kInMemoryBytesMax = std::uint64_t{4} << 20;
 
@@ -440,10 +442,16 @@ void Bodies::advance(ReplicaActions& out) {
     arm(body, TimePoint::max());
     touch(body);
   }
-  while (!touched_.empty())
-    ask_and_arm(*touched_.extract(touched_.begin()).mapped(), out);
+  // In turns, where they are too many.
+  for (std::size_t asked = 0; asked < kAskedForAtOnceMax && !touched_.empty(); ++asked) {
+    auto next = touched_.upper_bound(touched_up_to_);
+    if (next == touched_.end()) next = touched_.begin();
+    touched_up_to_ = next->first;
+    ask_and_arm(*touched_.extract(next).mapped(), out);
+  }
+  if (touched_.empty()) touched_up_to_ = 0;
   // Bodies that have settled meanwhile have an event of their own.
-  const bool goes_on = !settled_.empty() || !looking_.empty();
+  const bool goes_on = !settled_.empty() || !looking_.empty() || !touched_.empty();
   next_timer_ =
       goes_on ? context_.now : (timers_.empty() ? TimePoint::max() : timers_.begin()->first);
 }

@@ -190,6 +190,7 @@ class Bodies {
   std::map<std::uint64_t, Body*> missing_;
   std::map<std::uint64_t, Body*> looking_;  // leaves are left to be looked for
   std::map<std::uint64_t, Body*> touched_;
+  std::uint64_t touched_up_to_ = 0;  // by number: looked at already
   std::set<std::pair<TimePoint, std::uint64_t>> timers_;
   // By part, and the body's number: the bodies that lack it. Not hashed: clients choose the names.
   std::map<std::pair<Digest, std::uint64_t>, Body*> lacking_;

@@ -30,6 +30,14 @@ std::uint64_t bodies_bytes(const PrePrepareMessage& message) {
   return bytes;
 }
 
+std::uint32_t names_bodies(const PrePrepareMessage& message) {
+  return static_cast<std::uint32_t>(
+      std::count_if(message.requests.begin(), message.requests.end(),
+                    [](const RequestMessage& request) { return request.body.has_value(); }));
+}
+
+// Signatures of batches that were refused, in each interval of Payments.
+constexpr std::uint64_t kSignaturesInVainMax = 2 * kBatchSignaturesMax;
 // Decisions come again with each Status. Those of different times are not added up: replicas that
 // were faulty once may be correct now, while others are faulty.
 constexpr Duration kDecisionsCountFor = seconds(2);
@@ -193,9 +201,10 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   if (!is_decided && !admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
-  // The bound on overhead is for new proposals. Content that is agreed on (on_content()) may be
-  // older than the bound.
-  if (!message || (message->requests.size() > 1 && message->overhead > kBatchOverheadMax)) {
+  // The bounds are for new proposals. Content that is agreed on (on_content()) may be older than
+  // they are.
+  if (!message || (message->requests.size() > 1 && (message->overhead > kBatchOverheadMax ||
+                                                    names_bodies(*message) > kBatchBodiesMax))) {
     context_.drop(DropReason::malformed);
     return false;
   }
@@ -342,19 +351,27 @@ bool Agreement::is_timely(const PrePrepareMessage& message) {
   return false;
 }
 
+// A batch that is refused may be sent again and again. MACs, and what others vote for, are enough
+// for what a correct primary proposes behind such ones.
 bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
+  const bool may_check =
+      signatures_in_vain_.is_left(kSignaturesInVainMax, Payments::kInterval, context_.now);
   bool all_authentic = true;
   std::uint32_t signatures = 0;  // no correct primary makes a batch that takes more
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
-    if (request.read_only || !context_.keys.knows(request.client)) return false;
+    if (request.read_only || !context_.keys.knows(request.client)) {
+      signatures_in_vain_.charge(signatures);
+      return false;
+    }
     if (context_.keys.verify_authenticator(request.client,
                                            authenticated_digest(request, digests.requests[i]),
                                            request.authenticator, request.session)) {
       continue;
     }
     // Nothing is gained by a further one when the batch cannot be taken for its own sake any more.
-    if (all_authentic && !request.signature.empty() && signatures++ < kBatchSignaturesMax &&
+    if (may_check && all_authentic && !request.signature.empty() &&
+        signatures++ < kBatchSignaturesMax &&
         context_.is_signed_by(request.client, digests.requests[i], request.signature)) {
       continue;
     }
@@ -374,7 +391,11 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
   // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients
   // cannot be spoken for. The primary stands for it by proposing it.
   const Slot* slot = log_.find(message.sequence);
-  return slot != nullptr && 1 + slot->prepares.count(digests.batch) >= context_.quorum.weak;
+  if (slot != nullptr && 1 + slot->prepares.count(digests.batch) >= context_.quorum.weak) {
+    return true;
+  }
+  signatures_in_vain_.charge(signatures);
+  return false;
 }
 
 bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {

@@ -151,6 +151,7 @@ class Agreement {
   std::map<std::uint64_t, Digest> shown_;
   // Up to it, beyond the high-water mark of then, the primary has shown what had no room here.
   std::uint64_t shown_beyond_ = 0;
+  Allowance signatures_in_vain_;
   TakenProposals taken_;
   std::uint64_t noted_ = 0;  // by note_agreed(), up to it
   // settled() rises within a view.

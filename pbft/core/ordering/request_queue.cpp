@@ -152,6 +152,7 @@ bool RequestQueue::fits(const BatchRequest& request, const HeldBody& body) const
   return !first_ ||
          (may_join(request, body) && first_->builder.count() < settings_.batch_requests_max &&
           (!request.is_signed || first_->signed_requests < kBatchSignaturesMax) &&
+          (!request.by_digest || first_->bodies.size() < kBatchBodiesMax) &&
           first_->builder.size() + first_->operation_bytes + request.frame_size +
                   bytes_by_digest(request) <=
               settings_.batch_bytes_max);

@@ -9,13 +9,7 @@
 
 namespace prophecy::pbft {
 
-namespace {
-
-std::uint64_t bytes_with(const Frame& content, const std::vector<BodyHandle>& bodies) {
-  return content != nullptr ? content->size() + bytes_of(bodies) : 0;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 BatchRequest batch_request(const RequestMessage& request, ByteView bytes) {
   return {.client = request.client,
@@ -36,11 +30,17 @@ std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const
   return requests;
 }
 
-Log::Log(std::uint64_t span, std::uint32_t replicas, PartStore& parts)
+Log::Log(std::uint64_t span, std::uint32_t replicas, std::uint64_t body_cost, PartStore& parts)
     : shelf_(parts),
+      body_cost_(body_cost),
       slots_(std::bit_ceil(span), Slot(replicas)),
       mask_(slots_.size() - 1),
       unstable_bytes_(replicas) {}
+
+std::uint64_t Log::bytes_with(const Frame& content, const std::vector<BodyHandle>& bodies) const {
+  if (content == nullptr) return 0;
+  return content->size() + bytes_of(bodies) + body_cost_ * bodies.size();
+}
 
 Slot* Log::find(std::uint64_t sequence) {
   Slot& slot = slots_[sequence & mask_];

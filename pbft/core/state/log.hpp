@@ -108,7 +108,7 @@ struct Slot {
 class Log {
  public:
   // Holds at least `span` sequence numbers.
-  Log(std::uint64_t span, std::uint32_t replicas, PartStore& parts);
+  Log(std::uint64_t span, std::uint32_t replicas, std::uint64_t body_cost, PartStore& parts);
 
   // Null when nothing is known of it.
   [[nodiscard]] Slot* find(std::uint64_t sequence);
@@ -175,7 +175,11 @@ class Log {
   void forget_content(std::uint64_t sequence, Proposal& proposal);
   void count_as_stable(Proposal& proposal);
 
+  [[nodiscard]] std::uint64_t bytes_with(const Frame& content,
+                                         const std::vector<BodyHandle>& bodies) const;
+
   ContentShelf shelf_;
+  std::uint64_t body_cost_;
   std::vector<Slot> slots_;
   std::uint64_t mask_;
   std::uint64_t first_retained_ = 1;

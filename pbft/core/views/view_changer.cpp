@@ -13,6 +13,9 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kCarriedEvery = seconds(10);
+// So many views the group cannot have gone on while a replica was away: one that has lost its
+// memory may have asked for any.
+constexpr std::uint64_t kViewsAheadMax = std::uint64_t{1} << 32;
 constexpr Duration kShownEvery = milliseconds(200);
 
 }  // namespace
@@ -59,8 +62,10 @@ bool ViewChanger::is_held_up() const {
 }
 
 bool ViewChanger::has_no_room() const {
-  return context_.is_service_at_work && agreement_.agreed() - context_.progress.last_ordered >=
-                                            context_.settings.partial_batches_in_flight_max;
+  // In a new view what was executed before has to be agreed on again.
+  return context_.is_service_at_work &&
+         agreement_.agreed() >=
+             context_.progress.last_ordered + context_.settings.partial_batches_in_flight_max;
 }
 
 // Of those that have signed a stable checkpoint f+1 are correct, and have executed it. They see
@@ -322,7 +327,7 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
     context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
     return false;
   }
-  if (!may_be_stable(*message)) {
+  if (!may_be_stable(*message) || message->view - context_.view > kViewsAheadMax) {
     context_.drop(DropReason::outside_water_marks);
     return false;
   }
@@ -402,7 +407,7 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
   const auto message = decode_new_view(frame, context_.quorum.replicas);
   if (!message) return refuse(DropReason::malformed);
   const bool wanted =
-      message->view > context_.view ||
+      (message->view > context_.view && message->view - context_.view <= kViewsAheadMax) ||
       (message->view == context_.view && context_.state == ReplicaState::changing_view);
   if (!wanted) return refuse(DropReason::wrong_view);
   if (message->primary != primary_of(message->view, context_.quorum.replicas) ||

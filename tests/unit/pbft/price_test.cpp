@@ -160,6 +160,30 @@ TEST_CASE("Of one batch no more signatures are checked than a correct primary pu
   CHECK(backup.replica.counters().signatures_checked <= 2 * kBatchSignaturesMax);
 }
 
+TEST_CASE(
+    "For batches that are refused only so many signatures are checked, however often they come") {
+  Subject backup(1);
+  const Frame wrong = with_wrong_macs(retransmitted(request(1)), {1});
+  auto forged = std::make_shared<Bytes>(*wrong);
+  const auto message = decode_request(*wrong, kReplicas);
+  forged->at(static_cast<std::size_t>(message->signature.data() - wrong->data())) ^= 1;
+  const Frame refused = pre_prepare(1, {forged}).frame;
+  for (int i = 0; i < 1000; ++i)
+    backup.feed(refused);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  const std::uint64_t checked = backup.replica.counters().signatures_checked;
+  CHECK(checked > 0);
+  CHECK(checked <= 2 * kBatchSignaturesMax);
+  // What has right MACs is taken at once, and what needs a signature a little later.
+  backup.feed(pre_prepare(1, {request(2)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  const Frame with_signature =
+      pre_prepare(2, {with_wrong_macs(retransmitted(request(3)), {1})}).frame;
+  backup.now += milliseconds(50);
+  backup.feed(with_signature);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
 TEST_CASE("A primary puts no more signed requests into a batch than backups check") {
   constexpr std::uint32_t kMany = 3 * kBatchSignaturesMax;
   ReplicaSettings settings;

@@ -117,7 +117,7 @@ struct Record {
 
   std::minstd_rand random;
   MemoryPartStore parts;
-  Log log{kSpan, kReplicas, parts};
+  Log log{kSpan, kReplicas, 0, parts};
   Journal journal{true};
   Checkpoints checkpoints{QuorumRule::standard(1)};
   ReplicaActions out;

@@ -50,27 +50,26 @@ TEST_CASE("A proposal that could not be handed on is not taken") {
 }
 
 TEST_CASE("What many requests of a batch take beside their operations is bounded") {
-  // The name of a body is no operation.
-  const BodyTree body(bytes_of_size(1), kBodyLeafBytesMax);
-  const auto naming = [&](std::size_t count) {
+  // A signature is no operation.
+  const auto with_signatures = [&](std::size_t count) {
     std::vector<Frame> requests;
     for (std::uint32_t session = 0; session < count; ++session)
-      requests.push_back(by_digest(1, body.name(), session));
+      requests.push_back(retransmitted(request(1, "", false, 0, session)));
     return requests;
   };
-  const std::size_t alone = pre_prepare(1, naming(1)).frame->size();
-  const std::size_t each = pre_prepare(1, naming(2)).frame->size() - alone;
+  const std::size_t alone = pre_prepare(1, with_signatures(1)).frame->size();
+  const std::size_t each = pre_prepare(1, with_signatures(2)).frame->size() - alone;
   const std::size_t count = 1 + (kBatchOverheadMax - alone) / each;
-  CHECK(is_taken(naming(count)));
-  CHECK_FALSE(is_taken(naming(count + 1)));
+  REQUIRE(count < kBatchRequestsMax);
+  CHECK(is_taken(with_signatures(count)));
+  CHECK_FALSE(is_taken(with_signatures(count + 1)));
   CHECK(is_taken(requests_of(400, kBatchRequestsMax)));
   // The bound is newer than some groups: what they have agreed on is taken.
   Subject behind(kBackup);
-  const Proposal older = pre_prepare(1, naming(count + 1));
+  const Proposal older = pre_prepare(1, with_signatures(count + 1));
   for (const NodeId peer : {0u, 2u})
     behind.feed(encode_vote(MessageType::decision, 0, 1, older.batch, ring(peer)));
   behind.feed(older.frame);
-  deliver(behind, body);
   CHECK(behind.replica.status().last_ordered == 1);
 }
 

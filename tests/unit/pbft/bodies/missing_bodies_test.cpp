@@ -1,9 +1,11 @@
 // What bodies cost that are announced and do not come.
+#include <set>
 #include <string>
 
 #include <catch2/catch.hpp>
 
 #include "pbft/bodies/body_frames.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
 #include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft::test {
@@ -55,6 +57,73 @@ TEST_CASE("A body that does not come is asked for again in time, whatever else i
     backup.tick(milliseconds(1));
     REQUIRE(asked_by(backup).size() == 1);
     CHECK(asked_by(backup)[0].parts == std::vector<Digest>{absent_body(number).root});
+  }
+}
+
+namespace {
+
+Frame naming(std::uint64_t sequence, std::uint32_t bodies) {
+  std::vector<Frame> requests;
+  for (std::uint32_t i = 0; i < bodies; ++i)
+    requests.push_back(announcement(kClient, static_cast<std::uint32_t>(sequence) * 34 + i));
+  return pre_prepare(sequence, requests).frame;
+}
+
+}  // namespace
+
+TEST_CASE("A batch names no more bodies than a correct primary puts into one") {
+  Subject backup(2);
+  backup.feed(naming(1, kBatchBodiesMax + 1));
+  CHECK(backup.dropped(DropReason::malformed) == 1);
+  CHECK(backup.replica.status().bodies_missing == 0);
+  backup.feed(naming(1, kBatchBodiesMax));
+  CHECK(backup.replica.status().bodies_missing == kBatchBodiesMax);
+
+  ReplicaSettings settings;
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 1;
+  RequestQueue queue(settings, QuorumRule::standard(1));
+  std::vector<RequestQueue::Displaced> displaced;
+  const RequestQueue::HeldBody everywhere{nullptr, UINT64_MAX};
+  for (std::uint32_t number = 0; number < 2 * kBatchBodiesMax; ++number) {
+    const Frame frame = announcement(kClient, number);
+    const auto message = decode_request(*frame, kReplicas);
+    REQUIRE(queue.add(*message, *frame, sha256(message->content), everywhere,
+                      RequestQueue::Place::last, displaced));
+  }
+  CHECK(queue.take().requests.size() == kBatchBodiesMax);
+  CHECK(queue.take().requests.size() == kBatchBodiesMax);
+}
+
+TEST_CASE("Bodies fill the log by their number as well, however small they are") {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 1 << 20;
+  Subject backup(2, settings);
+  for (std::uint64_t sequence = 1; sequence <= 100; ++sequence)
+    backup.feed(naming(sequence, kBatchBodiesMax));
+  const std::uint64_t most = 2 * settings.log_bytes_max / settings.body_cost + kBatchBodiesMax;
+  CHECK(backup.replica.status().bodies_missing <= most);
+  CHECK(backup.dropped(DropReason::queue_full) > 0);
+}
+
+TEST_CASE(
+    "However many bodies are missing, an event asks for some of them, and the next for more") {
+  constexpr std::uint32_t kAtOnce = 256;
+  constexpr std::uint32_t kBatches = 3 * kAtOnce / kBatchBodiesMax;
+  Subject backup(2);
+  for (std::uint64_t sequence = 1; sequence <= kBatches; ++sequence)
+    backup.feed(naming(sequence, kBatchBodiesMax));
+  REQUIRE(backup.replica.status().bodies_missing == 3 * kAtOnce);
+  std::set<Digest> asked;
+  backup.jump(milliseconds(300));
+  for (std::uint32_t turn = 1; turn <= 3; ++turn) {
+    CHECK(asked_by(backup).size() <= kAtOnce);
+    for (const Asked& by : asked_by(backup))
+      asked.insert(by.parts.begin(), by.parts.end());
+    CHECK(asked.size() == turn * kAtOnce);
+    if (turn < 3) CHECK(backup.replica.next_timer() <= backup.now);
+    backup.jump({});
   }
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("A vote set counts each replica once, with its first word") {
 
 TEST_CASE("The log accounts for what it holds and reuses its places") {
   MemoryPartStore parts;
-  Log log(6, 4, parts);
+  Log log(6, 4, 0, parts);
   CHECK(log.capacity() == 8);
   for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
     log.open(sequence).proposer = 0;
@@ -85,7 +85,7 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
 
 TEST_CASE("A view begins without what an earlier one was to execute") {
   MemoryPartStore parts;
-  Log log(6, 4, parts);
+  Log log(6, 4, 0, parts);
   for (const std::uint64_t sequence : {1, 2}) {
     Slot& slot = log.open(sequence);
     slot.phase = SlotPhase::committed;

@@ -216,6 +216,19 @@ TEST_CASE("4.5.2: the time doubles with each failed view, also at a replica that
   CHECK(backup.replica.status().view == 5);
 }
 
+// One of them may have asked for it before it lost its memory, and be correct now.
+TEST_CASE("4.5.2: nobody follows f+1 to a view behind which there are few others") {
+  Subject backup(3);
+  for (const NodeId peer : {1u, 2u})
+    backup.feed(view_change(peer, kViewMax));
+  CHECK(backup.replica.view() == 0);
+  CHECK(backup.dropped(DropReason::outside_water_marks) == 2);
+  backup.now += seconds(1);
+  for (const NodeId peer : {1u, 2u})
+    backup.feed(view_change(peer, 1 << 30));
+  CHECK(backup.replica.view() == 1 << 30);
+}
+
 TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they say") {
   Subject primary(1);
   const Proposal proposal = pre_prepare(1, {request(1)});
