@@ -9,8 +9,6 @@
 
 namespace prophecy::pbft {
 
-namespace {}  // namespace
-
 BatchRequest batch_request(const RequestMessage& request, ByteView bytes) {
   return {.client = request.client,
           .session = request.session,

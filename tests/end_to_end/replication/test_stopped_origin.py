@@ -1,5 +1,5 @@
-"""An origin that is stopped (SIGSTOP) for longer than its writes may take to settle, and then carries them out
-(docs/origin-state.md)."""
+"""Origins that are restarted; and one that is stopped (SIGSTOP) for longer than its writes may take to settle, and then
+carries them out (docs/origin-state.md)."""
 
 import time
 
@@ -40,3 +40,26 @@ def test_writes_that_a_stopped_origin_carries_out_late_are_undone():
                    and files(stopped) == files(deployment.origins[0]), 60, "the repair")
         assert files(stopped)["page"] == b"new"
         assert {curl(f"{deployment.url}/page").body for _ in range(20)} == {b"new"}
+
+
+def test_reads_are_answered_once_all_origins_were_restarted_behind_a_checkpoint():
+    """No write comes that would have an agent restore its origin's state."""
+    content = {f"/page-{number}": b"content" for number in range(20)}
+    with Deployment(content=content, agent_changes=settings) as deployment:
+        agents = deployment.agents
+
+        def is_behind_checkpoint():
+            assert write(deployment, "page-0") == 204
+            progress = [agent.status()["progress"] for agent in agents]
+            return all(each["last_executed"] == each["last_stable"] > 0 for each in progress)
+
+        wait_until(is_behind_checkpoint, 60, "a checkpoint behind the last write")
+        for number, (origin, agent) in enumerate(zip(deployment.origins, agents)):
+            origin.kill()
+            # Nobody has asked for this page: the agents are asked.
+            assert curl(f"{deployment.url}/page-{number + 1}").status == 200
+            wait_until(lambda agent=agent: agent.status()["recovery"]["state"] == "service_lost", 10,
+                       "the agent to notice")
+            origin.start()
+            wait_until(lambda agent=agent: agent.status()["recovery"]["state"] == "none", 20, "the restore")
+        assert curl(f"{deployment.url}/page-10").status == 200
