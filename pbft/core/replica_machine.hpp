@@ -113,8 +113,7 @@ class Replica::Machine {
   Retransmission retransmission;
   Rejoin rejoin;
   Recovery recovery;
-  TimePoint shelve_at{};         // not before
-  std::uint64_t resumed_to = 0;  // the highest number on record when it was started
+  TimePoint shelve_at{};  // not before
   Adoption adoption;
 };
 

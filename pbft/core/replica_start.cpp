@@ -66,8 +66,8 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   if (remembered.base || !context.membership.state_lost) {
     reach = std::min(reach, begin + log.capacity());
   }
-  resumed_to = context.journal.last();
-  const std::uint64_t votes_end = std::max(reach, resumed_to) + 1;
+  context.resumed_to = context.journal.last();
+  const std::uint64_t votes_end = std::max(reach, context.resumed_to) + 1;
   const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
   log.release_below(std::max(begin + 1, first));
   context.progress.last_proposed = begin;

@@ -255,6 +255,8 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
       return;
     case pbft::CallOutcome::unavailable:
     case pbft::CallOutcome::no_agreement:
+      // Nobody could answer.
+      if (scenario_.has(IngredientKind::lost_services)) return;
       // While replicas wait for a checkpoint that shows which of their states is right.
       if (scenario_.has(IngredientKind::crashing_writes)) return;
       // Where replies differ, a replica that takes a state over has none of before. So had one that

@@ -35,14 +35,14 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",         "large results",   "large operations", "impatience",     "loss",
-      "repetition",    "corruption",      "lateness",         "lost votes",     "partition",
-      "crash",         "restart",         "power loss",       "lost disk",      "lost service",
-      "wrong service", "read failures",   "slow service",     "unmarked disks", "stalled disk",
-      "halted",        "rotten disk",     "refusing disk",    "clock",          "wall clock",
-      "twins",         "client restart",  "misconduct",       "bad client",     "strangers",
-      "many at once",  "noisy state",     "noisy answers",    "rotten state",   "new keys",
-      "stolen key",    "crashing writes", "untold states",    "full states"};
+      "calls",         "large results", "large operations", "impatience",    "loss",
+      "repetition",    "corruption",    "lateness",         "lost votes",    "partition",
+      "crash",         "restart",       "power loss",       "lost disk",     "lost service",
+      "lost services", "wrong service", "read failures",    "slow service",  "unmarked disks",
+      "stalled disk",  "halted",        "rotten disk",      "refusing disk", "clock",
+      "wall clock",    "twins",         "client restart",   "misconduct",    "bad client",
+      "strangers",     "many at once",  "noisy state",      "noisy answers", "rotten state",
+      "new keys",      "stolen key",    "crashing writes",  "untold states", "full states"};
   return name_of(kNames, kind);
 }
 
@@ -110,6 +110,9 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::lost_service:
       out << "the service of replica " << ingredient.node << " loses its state";
+      break;
+    case IngredientKind::lost_services:
+      out << "the services of replicas " << bits(ingredient.nodes) << " lose their states";
       break;
     case IngredientKind::wrong_service:
       out << "the service of replica " << ingredient.node << " loses its state unnoticed";

@@ -27,6 +27,7 @@ enum class IngredientKind : std::uint8_t {
   power_loss,       // likewise, of several machines at once: what was not synced is gone
   lost_disk,        // restarted without it; only while so few are faulty that one more may be
   lost_service,     // its state is gone, which the replica is told, until it can be restored
+  lost_services,    // those of many replicas at once, as where all use one machine
   wrong_service,    // its state is gone, and nobody is told
   read_failures,    // replicas whose service fails reads at times
   slow_service,     // a share of the operations takes it very long; what comes behind them waits

@@ -45,6 +45,7 @@ constexpr std::uint64_t kPurposeGreed = 8;
 constexpr std::uint64_t kPurposeWeights = 9;
 constexpr std::uint64_t kPurposePages = 10;
 constexpr std::uint64_t kPurposeHalts = 11;
+constexpr std::uint64_t kPurposeAbsence = 12;
 constexpr std::uint64_t kPurposeNode = 1 << 20;
 constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 constexpr std::uint64_t kPurposeKeys = 3 << 20;

@@ -26,6 +26,7 @@ namespace prophecy::simulation {
 constexpr std::size_t kSimulatedInlineBytes = 64;
 constexpr std::size_t kSimulatedLeafBytes = 100;
 constexpr std::uint64_t kSimulatedPaddingMax = 600;
+constexpr std::uint64_t kSimulatedBodyCost = 64;  // in logs that are small
 
 struct Scenario {
   std::uint64_t seed = 0;

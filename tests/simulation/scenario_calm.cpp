@@ -17,6 +17,7 @@ constexpr std::uint64_t kFairPercent = 4;
 constexpr std::uint64_t kNewKeysPercent = 3;
 constexpr std::uint64_t kGreedyPercent = 2;
 constexpr std::uint64_t kHaltedPercent = 2;
+constexpr std::uint64_t kAbsentPercent = 3;
 constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
 constexpr std::uint64_t kBadClientsEndMs = 1500;
 
@@ -228,9 +229,51 @@ void set_halted_scene(Scenario& scenario) {
   }
 }
 
+// More is written meanwhile than the log holds. In half of them, replicas are started again before
+// their services are there.
+void set_absent_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeAbsence);
+  set_calm_scene(scenario);
+  take_out(scenario, IngredientKind::misconduct);
+  const std::uint64_t all = scenario.all_replicas();
+  const auto draw_some = [&] { return random.chance(60) ? all : random.between(1, all); };
+  if (random.chance(70)) {
+    scenario.replica.checkpoint_interval = 1;
+    scenario.replica.checkpoint_bytes = 1;
+    scenario.replica.batch_requests_max = 1;
+    scenario.replica.log_bytes_max = random.between(1500, 4000);
+    scenario.replica.body_cost = kSimulatedBodyCost;
+  }
+  Ingredient lost;
+  lost.kind = IngredientKind::lost_services;
+  lost.nodes = draw_some();
+  lost.from = TimePoint{} + milliseconds(random.between(20, 400));
+  lost.until = lost.from + milliseconds(random.between(50, 500));
+  scenario.ingredients.push_back(lost);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Ingredient calls;
+    calls.kind = IngredientKind::calls;
+    calls.node = kFirstClientId + static_cast<NodeId>(random.below(scenario.clients));
+    calls.count = static_cast<std::uint32_t>(random.between(2, 10));
+    calls.from = lost.from;
+    calls.until = lost.until;
+    scenario.ingredients.push_back(calls);
+  }
+  if (random.chance(50)) return;
+  Ingredient dark;
+  dark.kind = IngredientKind::power_loss;
+  dark.nodes = draw_some();
+  dark.from = lost.from + milliseconds(random.below(400));
+  dark.until = dark.from + milliseconds(random.between(5, 100));
+  scenario.ingredients.push_back(dark);
+}
+
 void set_scene(Scenario& scenario) {
   if (Random(scenario.seed, kPurposeHalts).chance(kHaltedPercent)) {
     return set_halted_scene(scenario);
+  }
+  if (Random(scenario.seed, kPurposeAbsence).chance(kAbsentPercent)) {
+    return set_absent_scene(scenario);
   }
   const bool has_new_keys = Random(scenario.seed, kPurposeNewKeys).chance(kNewKeysPercent);
   if (has_new_keys && !scenario.has_real_keys()) return set_new_keys_scene(scenario);

@@ -23,6 +23,8 @@ void set_changing_scene(Scenario& scenario);
 void set_turns_scene(Scenario& scenario);
 // All machines stand still at once, now and then, as on one host, and nothing else is unusual.
 void set_halted_scene(Scenario& scenario);
+// The services of many replicas are away for a while, and lose their states.
+void set_absent_scene(Scenario& scenario);
 // The services of correct replicas differ, beside a replica that sides with one of them.
 void set_noisy_scene(Scenario& scenario);
 

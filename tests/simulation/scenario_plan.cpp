@@ -9,8 +9,7 @@ namespace {
 // them.
 constexpr std::uint64_t kBadClientsLongerMs = 3000;
 // Of a batch at most, in the largest group, with the bodies that it names.
-constexpr std::uint64_t kBodyCost = 64;
-constexpr std::uint64_t kBatchBytes = 3000 + 8 * (kSimulatedPaddingMax + 64 + kBodyCost);
+constexpr std::uint64_t kBatchBytes = 3000 + 8 * (kSimulatedPaddingMax + 64 + kSimulatedBodyCost);
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
 
@@ -87,7 +86,7 @@ void Planner::plan_settings() {
   if (random_.chance(20)) {
     settings.checkpoint_bytes = std::min<std::uint64_t>(settings.checkpoint_bytes, kBatchBytes);
     settings.log_bytes_max = 2 * settings.checkpoint_interval * kBatchBytes;
-    settings.body_cost = kBodyCost;
+    settings.body_cost = kSimulatedBodyCost;
   }
   scenario_.delay_max = milliseconds(random_.between(1, 10));
   length_ = random_.chance(15) ? 4 : 1;

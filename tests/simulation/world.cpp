@@ -181,6 +181,7 @@ void World::plan_accident(const Ingredient& ingredient) {
     case IngredientKind::power_loss:
     case IngredientKind::lost_disk:
     case IngredientKind::lost_service:
+    case IngredientKind::lost_services:
     case IngredientKind::wrong_service:
     case IngredientKind::rotten_state:
     case IngredientKind::rotten_disk:
@@ -207,7 +208,7 @@ void World::strike(const Ingredient& ingredient) {
     case IngredientKind::wrong_service:
       if (is_untold_somewhere() && is_too_much(ingredient)) return;
       unnoticed_at_[ingredient.node] = replicas_[ingredient.node]->status().last_executed;
-      return replicas_[ingredient.node]->lose_service(false);
+      return replicas_[ingredient.node]->spoil_service();
     case IngredientKind::rotten_state:
       return replicas_[ingredient.node]->rot();
     case IngredientKind::rotten_disk:
@@ -218,7 +219,12 @@ void World::strike(const Ingredient& ingredient) {
     case IngredientKind::lost_service:
       if (is_too_much(ingredient)) return;
       struck_.insert(ingredient.number);
-      return replicas_[ingredient.node]->lose_service(true);
+      return replicas_[ingredient.node]->lose_service();
+    case IngredientKind::lost_services:
+      for (NodeId node = 0; node < replicas_.size(); ++node) {
+        if (contains(ingredient.nodes, node)) replicas_[node]->lose_service();
+      }
+      return;
     default:
       replicas_[ingredient.node]->crash();
       return refuse(ingredient);
@@ -257,7 +263,13 @@ void World::begin_second_turn(TimePoint since) {
 
 void World::mend(const Ingredient& ingredient) {
   if (ingredient.kind == IngredientKind::lost_service) {
-    if (struck_.contains(ingredient.number)) replicas_[ingredient.node]->service_is_back();
+    if (struck_.contains(ingredient.number)) replicas_[ingredient.node]->service_returns();
+    return;
+  }
+  if (ingredient.kind == IngredientKind::lost_services) {
+    for (NodeId node = 0; node < replicas_.size(); ++node) {
+      if (contains(ingredient.nodes, node)) replicas_[node]->service_returns();
+    }
     return;
   }
   for (NodeId node = 0; node < replicas_.size(); ++node) {

@@ -383,7 +383,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
     }
     all_authentic = false;
     // Not of a client whose process has not told its key yet: no MAC of it can be right.
-    if (context_.keys.has_key(request.client, request.session)) {
+    if (may_check && context_.keys.has_key(request.client, request.session)) {
       clients_.note_wrong_mac(request.client, message.primary, context_.now);
     }
   }

@@ -144,6 +144,7 @@ void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displac
 
 bool RequestQueue::may_join(const BatchRequest& request, const HeldBody& body) const {
   if (!first_ || !request.by_digest) return true;
+  if (first_->bodies.size() >= kBatchBodiesMax) return false;
   return static_cast<std::uint32_t>(std::popcount(first_->holders & body.holders)) >=
          other_holders_;
 }
@@ -152,7 +153,6 @@ bool RequestQueue::fits(const BatchRequest& request, const HeldBody& body) const
   return !first_ ||
          (may_join(request, body) && first_->builder.count() < settings_.batch_requests_max &&
           (!request.is_signed || first_->signed_requests < kBatchSignaturesMax) &&
-          (!request.by_digest || first_->bodies.size() < kBatchBodiesMax) &&
           first_->builder.size() + first_->operation_bytes + request.frame_size +
                   bytes_by_digest(request) <=
               settings_.batch_bytes_max);

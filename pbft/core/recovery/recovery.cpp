@@ -214,6 +214,11 @@ bool Recovery::awaits_return() const {
   return is_away_ && own_to_restore() != nullptr && !own_failed_;
 }
 
+bool Recovery::lacks_group_state() const {
+  const CheckpointClaim stable = checkpoints_.stable();
+  return stable.service == Digest{} || stable.sequence <= context_.resumed_to;
+}
+
 void Recovery::on_service_away() {
   is_away_ = true;
   execution_.on_service_lost();
@@ -257,14 +262,13 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   const bool is_held = execution_.is_frozen();
   // Its disk may have lost parts of its own state: the group's is next then.
   const bool is_groups_turn = own_failed_ && checkpoints_.stable().service != Digest{};
-  if (execution_.is_unreliable() && !is_groups_turn && !is_held &&
-      (is_back() || may_repeat() || execution_.is_merely_contradicted()) && restore_own()) {
-    return;
-  }
+  // A service that is back is restored in any case: until then nothing is sent to it.
+  const bool is_restored = is_back() || (execution_.is_unreliable() &&
+                                         (may_repeat() || execution_.is_merely_contradicted()));
+  if (is_restored && !is_groups_turn && !is_held && restore_own()) return;
   // The service could not be asked at the beginning.
   if (!base_.has() && !base_.is_flushing() && !is_held && execution_.may_begin_at_zero() &&
       (!execution_.is_unreliable() || is_back())) {
-    service_ = is_astray() ? Service::astray : Service::as_it_was;
     not_before_ = context_.now + kBeginAgainAfter;
     return execution_.begin_at_zero(out);
   }
@@ -320,7 +324,7 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_untold = context_.progress.last_executed >= stable && !is_telling &&
                          (own == nullptr || own->sequence < stable);
   const bool is_lost = execution_.is_unreliable();
-  const bool is_away = is_lost ? checkpoints_.stable().service != Digest{} : is_untold;
+  const bool is_away = is_lost ? !lacks_group_state() : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
   const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.

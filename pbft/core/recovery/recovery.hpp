@@ -80,6 +80,8 @@ class Recovery {
   // Behind the stable checkpoint, but not far; and the next batch is committed, and waits for this
   // replica's service, or for bodies, which come.
   [[nodiscard]] bool goes_on() const;
+  // Nobody else is known to have the state of the stable checkpoint.
+  [[nodiscard]] bool lacks_group_state() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }

@@ -46,6 +46,9 @@ struct Context {
   // It has executed as much before, as far as it knows, and may have told clients of it: in an
   // earlier state it answers no reads outside the order, or one could miss a confirmed write.
   std::uint64_t reads_from = 0;
+  // The highest number on record when this replica was started. Of a checkpoint up to it, those
+  // that have claimed its state may have been restarted as well, and have it no more.
+  std::uint64_t resumed_to = 0;
   // Up to it the current view has settled on batches when it began; no others are proposed there.
   std::uint64_t chosen_until = 0;
   std::uint64_t ordered_at_entry = 0;  // the last that was ordered here when the view began

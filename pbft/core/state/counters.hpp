@@ -408,7 +408,9 @@ inline constexpr auto kProgressTable = metric_table<ReplicaStatus>(
          "log_batches",
          gauge_metric("prophecy_replica_log_batches", "batches", "Batches in the log.")),
      metric_row<&ReplicaStatus::log_bytes>(
-         "log_bytes", gauge_metric("prophecy_replica_log_bytes", "bytes", "Bytes of the log.")),
+         "log_bytes",
+         gauge_metric("prophecy_replica_log_bytes", "bytes",
+                      "Bytes of the log, with bodies: 8 KiB for each beside its size.")),
      metric_row<&ReplicaStatus::queued_requests>(
          "queued_requests", gauge_metric("prophecy_replica_queued_requests", "requests",
                                          "Requests that wait to be proposed.")),

@@ -407,7 +407,7 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
   const auto message = decode_new_view(frame, context_.quorum.replicas);
   if (!message) return refuse(DropReason::malformed);
   const bool wanted =
-      (message->view > context_.view && message->view - context_.view <= kViewsAheadMax) ||
+      message->view > context_.view ||
       (message->view == context_.view && context_.state == ReplicaState::changing_view);
   if (!wanted) return refuse(DropReason::wrong_view);
   if (message->primary != primary_of(message->view, context_.quorum.replicas) ||

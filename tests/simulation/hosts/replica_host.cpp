@@ -147,14 +147,22 @@ void ReplicaHost::lose_disk() {
   status_.silent_until = UINT64_MAX;  // until it has started
 }
 
-void ReplicaHost::lose_service(bool told) {
+void ReplicaHost::lose_service() {
   service_.lose_state();
-  if (told && !crashed()) {
-    process_->trust = Process::Trust::away;
-    with_core([&](pbft::ReplicaActions& actions) {
-      process_->replica.on_service_state(true, now(), actions);
-    });
-  }
+  is_service_away_ = true;
+  if (!crashed()) notice_absence();
+}
+
+void ReplicaHost::notice_absence() {
+  process_->trust = Process::Trust::away;
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_service_state(true, now(), actions);
+  });
+}
+
+void ReplicaHost::service_returns() {
+  is_service_away_ = false;
+  if (!crashed() && process_->trust == Process::Trust::away) service_is_back();
 }
 
 void ReplicaHost::rot() {

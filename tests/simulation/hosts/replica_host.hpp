@@ -61,9 +61,12 @@ class ReplicaHost {
   void restart();
   void lose_disk();
   void rot_disk(std::uint64_t percent) { disk_.rot(percent); }
-  // The service is something else from now on. Told: the core knows that it cannot be relied on.
-  void lose_service(bool told);
-  void service_is_back();
+  // The service is something else from now on, unnoticed.
+  void spoil_service() { service_.lose_state(); }
+  // It is away, and has lost its state. A process that is running notices at once, and one that is
+  // started meanwhile when it has something for it to do.
+  void lose_service();
+  void service_returns();
   // It has been away, is back, and is given nothing all the same.
   [[nodiscard]] bool ignores_service() const {
     return process_ != nullptr && process_->trust == Process::Trust::returned;
@@ -115,6 +118,7 @@ class ReplicaHost {
     // As a shell does: until the service is restored behind its return, it is given nothing.
     enum class Trust : std::uint8_t { trusted, away, returned };
     Trust trust = Trust::trusted;
+    bool lacks_writes = false;  // since its service was last restored
     bool has_executed = false;  // something of the order
     // Why it was given up: to execute that write once more; of these the core has counted so many.
     bool repeats = false;
@@ -152,6 +156,8 @@ class ReplicaHost {
   void answer(const pbft::ReplicaActions& actions);
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
+  void notice_absence();
+  void service_is_back();
   void give_nothing(const pbft::Execution& execution);
   void cut_short(const pbft::Execution& execution);
   // Also of a replica that cannot rely on its state, and goes on without looking at it.
@@ -201,6 +207,7 @@ class ReplicaHost {
   std::uint64_t restarts_ = 0;
   // By operation; with those before it was started again, and those undone.
   std::map<std::uint64_t, std::uint32_t> executions_;
+  bool is_service_away_ = false;
   std::uint64_t restores_ = 0;  // for other reasons than a write that crashed
   // Its disk has lost what its service should be: until it has the group's state, what it executes
   // counts for nobody.

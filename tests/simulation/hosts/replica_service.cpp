@@ -84,6 +84,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
         // service has gone back; and one that has just been started goes on from the beginning, for
         // the sake of the order.
         if (is_taken) checker_.on_restored(self_, restore.sequence);
+        if (is_taken) process_->lacks_writes = false;
         is_astray_ = !is_taken && (is_astray_ || (done && !is_at_beginning));
         if (!is_taken && is_at_beginning) checker_.on_restored(self_, 0);
       });
@@ -103,7 +104,9 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
     }
     return;
   }
-  if (process_->trust != Process::Trust::trusted) return give_nothing(handed_out);
+  if (is_service_away_ || process_->trust != Process::Trust::trusted) {
+    return give_nothing(handed_out);
+  }
   const auto whole = in_memory(handed_out);
   if (!whole) return cut_short(handed_out);
   const pbft::Execution& execution = *whole;
@@ -226,7 +229,12 @@ void ReplicaHost::give_nothing(const pbft::Execution& execution) {
   const auto traits = service_.traits_of(execution.operation);
   const bool is_read = execution.read_only || (traits && traits->is_read);
   const auto status = is_read ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::lost;
+  // Without a read the state is right as well, until a write is missing.
+  process_->lacks_writes = process_->lacks_writes || !is_read;
+  const bool is_in_order = !execution.read_only && !is_astray_ && !process_->lacks_writes;
+  if (is_in_order) checker_.on_handed_out(self_, execution);
   later(microseconds(10), [this, id = execution.id, status] {
+    if (is_service_away_ && process_->trust == Process::Trust::trusted) notice_absence();
     with_core([&](pbft::ReplicaActions& actions) {
       process_->replica.on_executed(id, status, {}, now(), actions);
     });

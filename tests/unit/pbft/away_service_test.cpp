@@ -62,4 +62,83 @@ TEST_CASE(
   CHECK(backup.replica.status().answers);
 }
 
+// Where all services are away, nobody has a state but that of before, and what came since.
+TEST_CASE(
+    "What a service has missed stays in the log, however much, where nobody else has a state") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 400;
+  Subject before(1, settings);
+  const CheckpointMessage first = execute_one(before);
+  before.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, first, first.service));
+  REQUIRE(before.replica.status().base == 1);
+  const auto miss = [](Subject& backup, std::uint64_t sequence, ExecutionStatus status) {
+    backup.order(sequence, {request(sequence, std::string(200, 'o'))});
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.executed(backup.actions.executions[0].id, "", status);
+    const CheckpointMessage claim = own_claim(backup);
+    CHECK(claim.service == Digest{});
+    for (const NodeId peer : {0u, 2u})
+      backup.feed(checkpoint(peer, claim, {}));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  };
+  before.replica.on_service_state(true, before.now, before.actions);
+  for (std::uint64_t sequence = 2; sequence <= 5; ++sequence)
+    miss(before, sequence, ExecutionStatus::lost);
+  REQUIRE(before.replica.status().log_bytes > 2 * settings.log_bytes_max);
+  const auto executes_again = [](Subject& backup) {
+    const std::size_t restores = backup.restores;
+    backup.replica.on_service_state(false, backup.now, backup.actions);
+    backup.tick(milliseconds(1));
+    CHECK(backup.restores == restores + 1);
+    REQUIRE_FALSE(backup.actions.executions.empty());
+    CHECK(backup.actions.executions[0].sigma >> 16 == 2);
+  };
+  SECTION("until the service is back") {
+    executes_again(before);
+  }
+  SECTION("and after a restart, before the service is there") {
+    Subject again(1, settings, before.restarted(), before.parts);
+    REQUIRE(again.replica.status().last_executed == 1);
+    const std::vector<Execution> missed = again.actions.executions;
+    REQUIRE_FALSE(missed.empty());
+    again.replica.on_service_state(true, again.now, again.actions);
+    for (const Execution& execution : missed)
+      again.executed(execution.id, "", ExecutionStatus::lost);
+    for (int round = 0; round < 100 && !again.actions.executions.empty(); ++round)
+      again.executed(again.actions.executions[0].id, "", ExecutionStatus::lost);
+    REQUIRE(again.replica.status().last_executed == 5);
+    executes_again(again);
+  }
+}
+
+TEST_CASE("A service that was away before its first state was told is restored as well") {
+  const KeyRing& own = ring(1);
+  MemoryPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  Replica replica(every_batch(), own, parts, inputs);
+  TimePoint now{};
+  REQUIRE(replica.start({}, now, actions));
+  REQUIRE(actions.snapshot);
+  // Somebody reads outside the order: its shell notices.
+  replica.on_service_state(true, now, actions);
+  replica.on_service_state(false, now, actions);
+  actions.clear();
+  replica.on_snapshot({}, now, actions);
+  for (int round = 0; round < 20 && !actions.snapshot; ++round)
+    replica.on_tick(now += milliseconds(100), actions);
+  REQUIRE(actions.snapshot);
+  actions.clear();
+  replica.on_snapshot(service_state(parts, "at the beginning"), now, actions);
+  for (int round = 0; round < 20 && !actions.restore; ++round) {
+    if (std::exchange(actions.flush_parts, false)) replica.on_parts_flushed(true, now, actions);
+    replica.on_tick(now += milliseconds(100), actions);
+  }
+  REQUIRE(actions.restore);
+  CHECK(actions.restore->sequence == 0);
+}
+
 }  // namespace prophecy::pbft::test

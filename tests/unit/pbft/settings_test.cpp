@@ -122,7 +122,8 @@ TEST_CASE("A replica's settings are good up to each bound, and bad beyond it") {
 // before the log is full, whatever batches a faulty primary makes.
 TEST_CASE("No batches fill the log of an agent before a checkpoint is due") {
   const ReplicaSettings settings;
-  const std::uint64_t beside_operations = settings.checkpoint_interval * kBatchOverheadMax;
+  const std::uint64_t beside_operations =
+      settings.checkpoint_interval * (kBatchOverheadMax + kBatchBodiesMax * settings.body_cost);
   CHECK(settings.checkpoint_bytes + beside_operations <= settings.log_bytes_max);
 }
 
