@@ -18,8 +18,9 @@ constexpr Duration kCallBound = milliseconds(500);
 constexpr Duration kCatchUpTime = seconds(13);
 // And where a replica may have been cut off for minutes, which waits up to one between its fetches.
 constexpr Duration kFetchPause = seconds(61);
-// And where writes crash at some origins alone, which repeat them, and wait longer each time.
-constexpr Duration kRepetitionTime = seconds(30);
+// And where writes crash: replicas that lag behind the others repeat each, and then wait for the
+// checkpoint behind it, for four seconds an interval.
+constexpr Duration kRepetitionTime = seconds(60);
 constexpr std::uint64_t kStepsBetweenLooks = 20;
 constexpr Duration kTurnTriedEvery = milliseconds(20);
 // So soon a replica that has lost its memory, and is correct from then on, is a member again.
@@ -425,12 +426,13 @@ RunResult World::run() {
   }
   if (scenario_.has_turns())
     scheduler_.at(second_turn, [this, second_turn] { begin_second_turn(second_turn); });
-  const TimePoint end = scenario_.healed + kLivenessBound + kCallBound * scenario_.longest_queue();
+  const bool repeats = scenario_.has(IngredientKind::crashing_writes);
+  const TimePoint end = scenario_.healed + kLivenessBound + kCallBound * scenario_.longest_queue() +
+                        (repeats ? kRepetitionTime : Duration{});
   while (!finished() && scheduler_.now() < end && step()) {
   }
   check_end();
   if (checker_.ok() && scenario_.asks_for_liveness()) {
-    const bool repeats = scenario_.has(IngredientKind::crashing_writes);
     const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime +
                             (repeats ? kRepetitionTime : Duration{}) +
                             (scenario_.is_long ? kFetchPause : Duration{});
