@@ -239,12 +239,13 @@ void Replica::Machine::release() {
   shorten(std::min(done, before_last), context.settings.log_bytes_max / 2);
   // It may be all that brings the service to where the others were: then the record bounds it.
   const bool is_only_way = context.journal.is_kept() && recovery.lacks_group_state() &&
-                           context.journal.stable_bytes() <= context.record_bytes_max();
+                           context.journal.stable_bytes() <= context.record_kept_max();
   if (!is_only_way || !execution.is_unreliable()) {
     shorten(std::min(executed, before_last), context.settings.log_bytes_max);
   }
-  const bool waits_for_state = stable > context.progress.last_executed &&
-                               execution.in_flight() == 0 && !recovery.goes_on() && !is_only_way;
+  const bool waits_for_state =
+      stable > std::max(context.resumed_to, context.progress.last_executed) &&
+      execution.in_flight() == 0 && !recovery.goes_on() && !is_only_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
   // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;

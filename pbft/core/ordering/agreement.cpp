@@ -165,7 +165,8 @@ bool Agreement::admits(const PrePrepareMessage& head) {
     return refuse(DropReason::outside_water_marks);
   }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
-  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max || leaves_too_much(head)) {
+  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max || leaves_too_much(head) ||
+      !context_.may_record_more()) {
     return refuse(DropReason::queue_full);
   }
   return true;

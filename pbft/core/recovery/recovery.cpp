@@ -324,9 +324,15 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_untold = context_.progress.last_executed >= stable && !is_telling &&
                          (own == nullptr || own->sequence < stable);
   const bool is_lost = execution_.is_unreliable();
-  const bool is_away = is_lost ? !lacks_group_state() : is_untold;
+  // Nor is there anything to keep where the log does not reach back to the base.
+  const bool is_base_out_of_reach = log_.first_retained() > base_.sequence() + 1;
+  const bool is_with_others =
+      !lacks_group_state() || (is_base_out_of_reach && checkpoints_.stable().service != Digest{});
+  context_.is_record_needed = is_lost && !is_with_others;
+  const bool is_away = is_lost ? is_with_others : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
-  const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
+  const std::uint64_t bytes_max =
+      is_refused ? context_.record_bytes_max() : context_.record_kept_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
   const bool is_beyond = is_refused || context_.journal.last() > reach;
   if ((is_short && is_beyond) || context_.journal.stable_bytes() > bytes_max) {
@@ -343,7 +349,9 @@ void Recovery::bound_record(ReplicaActions& out) {
 }
 
 const CheckpointClaim* Recovery::own_to_restore() const {
-  const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+  // After a start nothing is executed before the base is restored, which may take several attempts.
+  const CheckpointClaim* own =
+      snapshots_.newest_whole_up_to(std::max(context_.progress.last_executed, base_.sequence()));
   return own != nullptr && log_.first_retained() <= own->sequence + 1 ? own : nullptr;
 }
 
@@ -388,6 +396,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
       break;
     case StateFetch::State::failed:
       fetch_.stop();
+      own_failed_ = false;  // its own is tried again
       execution_.ask_for_checkpoint(checkpoints_.stable_sequence() + 1);
       return pause();
     case StateFetch::State::fetching:

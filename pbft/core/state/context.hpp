@@ -66,6 +66,14 @@ struct Context {
   // Records that are not stable keep no primary from proposing: a faulty primary may have left
   // them, and only new proposals, with the checkpoints behind them, remove them.
   [[nodiscard]] bool is_record_full() const { return journal.stable_bytes() >= record_bytes_max(); }
+  // What the record is let grow to where nobody else may have what it leads to: a correct primary
+  // has stopped before, and backups then take nothing more of a faulty one either.
+  [[nodiscard]] std::uint64_t record_kept_max() const { return 2 * record_bytes_max(); }
+  bool is_record_needed = false;
+  [[nodiscard]] bool may_record_more() const {
+    return !is_record_needed ||
+           journal.stable_bytes() < record_bytes_max() + 2 * settings.log_bytes_max;
+  }
   // So many others have voted alike to commit a batch that has not come.
   void note_unseen(std::uint64_t sequence, std::uint32_t votes) {
     if (votes >= quorum.weak) voted_until = std::max(voted_until, sequence);

@@ -156,6 +156,7 @@ class ReplicaHost {
   void answer(const pbft::ReplicaActions& actions);
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
+  [[nodiscard]] bool is_state_away() const;
   void notice_absence();
   void service_is_back();
   void give_nothing(const pbft::Execution& execution);

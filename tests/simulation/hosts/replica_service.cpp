@@ -46,7 +46,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
         checker_.fail("the state of replica " + std::to_string(self_) + " behind batch " +
                       std::to_string(executed) + " is too large to be told");
       }
-      if (is_large || befalls(IngredientKind::untold_states)) {
+      if (is_large || befalls(IngredientKind::untold_states) || is_state_away()) {
         return with_core(
             [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot({}, now(), more); });
       }
@@ -59,7 +59,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   }
   if (actions.restore) {
     later(delay(), [this, restore = *actions.restore] {
-      const bool is_untold = befalls(IngredientKind::untold_states) != nullptr;
+      const bool is_untold = befalls(IngredientKind::untold_states) != nullptr || is_state_away();
       const bool done = is_untold ? scenario_.canary == Canary::pretends_restores
                                   : service_.restore_from(disk_.parts(), restore.service);
       pbft::MemoryPartStore found;
@@ -222,6 +222,11 @@ void ReplicaHost::resume(bool goes_on) {
 void ReplicaHost::go_on_behind_write() {
   for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
     run(execution);
+}
+
+// A folder is there without its service, the database of a command is not.
+bool ReplicaHost::is_state_away() const {
+  return is_service_away_ && Random(scenario_.seed, kPurposeAbsence + 1).chance(30);
 }
 
 void ReplicaHost::give_nothing(const pbft::Execution& execution) {

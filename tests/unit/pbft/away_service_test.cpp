@@ -74,20 +74,22 @@ TEST_CASE(
   for (const NodeId peer : {0u, 2u})
     before.feed(checkpoint(peer, first, first.service));
   REQUIRE(before.replica.status().base == 1);
-  const auto miss = [](Subject& backup, std::uint64_t sequence, ExecutionStatus status) {
-    backup.order(sequence, {request(sequence, std::string(200, 'o'))});
-    REQUIRE(backup.actions.executions.size() == 1);
-    backup.executed(backup.actions.executions[0].id, "", status);
-    const CheckpointMessage claim = own_claim(backup);
+  // Until the group stops, since nobody could execute any more of it.
+  before.replica.on_service_state(true, before.now, before.actions);
+  std::uint64_t missed = 2;
+  for (;; ++missed) {
+    before.order(missed, {request(missed, std::string(200, 'o'))});
+    if (before.actions.executions.empty()) break;
+    before.executed(before.actions.executions[0].id, "", ExecutionStatus::lost);
+    const CheckpointMessage claim = own_claim(before);
     CHECK(claim.service == Digest{});
     for (const NodeId peer : {0u, 2u})
-      backup.feed(checkpoint(peer, claim, {}));
-    REQUIRE(backup.replica.status().last_stable == sequence);
-  };
-  before.replica.on_service_state(true, before.now, before.actions);
-  for (std::uint64_t sequence = 2; sequence <= 5; ++sequence)
-    miss(before, sequence, ExecutionStatus::lost);
-  REQUIRE(before.replica.status().log_bytes > 2 * settings.log_bytes_max);
+      before.feed(checkpoint(peer, claim, {}));
+    REQUIRE(before.replica.status().last_stable == missed);
+  }
+  CHECK(before.dropped(DropReason::queue_full) == 1);
+  const std::uint64_t record_max = 8 * settings.log_bytes_max;
+  REQUIRE(before.replica.status().log_bytes > record_max);
   const auto executes_again = [](Subject& backup) {
     const std::size_t restores = backup.restores;
     backup.replica.on_service_state(false, backup.now, backup.actions);
@@ -102,14 +104,14 @@ TEST_CASE(
   SECTION("and after a restart, before the service is there") {
     Subject again(1, settings, before.restarted(), before.parts);
     REQUIRE(again.replica.status().last_executed == 1);
-    const std::vector<Execution> missed = again.actions.executions;
-    REQUIRE_FALSE(missed.empty());
+    const std::vector<Execution> first_ones = again.actions.executions;
+    REQUIRE_FALSE(first_ones.empty());
     again.replica.on_service_state(true, again.now, again.actions);
-    for (const Execution& execution : missed)
+    for (const Execution& execution : first_ones)
       again.executed(execution.id, "", ExecutionStatus::lost);
     for (int round = 0; round < 100 && !again.actions.executions.empty(); ++round)
       again.executed(again.actions.executions[0].id, "", ExecutionStatus::lost);
-    REQUIRE(again.replica.status().last_executed == 5);
+    REQUIRE(again.replica.status().last_executed == missed - 1);
     executes_again(again);
   }
 }
@@ -139,6 +141,30 @@ TEST_CASE("A service that was away before its first state was told is restored a
   }
   REQUIRE(actions.restore);
   CHECK(actions.restore->sequence == 0);
+}
+
+// What restores the state of the service may not be there yet, and nobody else has it.
+TEST_CASE("A start that cannot restore its base tries again") {
+  Subject before(1, every_batch());
+  const CheckpointMessage first = execute_one(before);
+  before.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, first, first.service));
+  REQUIRE(before.replica.status().base == 1);
+  before.tells_state = false;
+  before.order(2, {request(2)});
+  before.executed(before.actions.executions[0].id, "result");
+  const CheckpointMessage second = own_claim(before);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, second, {}));
+  REQUIRE(before.replica.status().last_stable == 2);
+  Subject again(1, every_batch(), before.restarted(), before.parts, false);
+  REQUIRE(again.replica.status().recovery == RecoveryState::service_lost);
+  again.tick(seconds(5));
+  again.restores_succeed = true;
+  for (int round = 0; round < 50 && again.replica.status().last_executed == 0; ++round)
+    again.tick(milliseconds(100));
+  CHECK(again.replica.status().last_executed == 1);
 }
 
 }  // namespace prophecy::pbft::test
