@@ -328,7 +328,9 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_base_out_of_reach = log_.first_retained() > base_.sequence() + 1;
   const bool is_with_others =
       !lacks_group_state() || (is_base_out_of_reach && checkpoints_.stable().service != Digest{});
-  context_.is_record_needed = is_lost && !is_with_others;
+  // f+1 that have answered the same execute what is ordered: it is not ordered for nobody.
+  const bool is_executed_elsewhere = checkpoints_.stable().replies != Digest{};
+  context_.is_record_needed = is_lost && !is_with_others && !is_executed_elsewhere;
   const bool is_away = is_lost ? is_with_others : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
   const std::uint64_t bytes_max =

@@ -143,6 +143,27 @@ TEST_CASE("A service that was away before its first state was told is restored a
   CHECK(actions.restore->sequence == 0);
 }
 
+// Their states differ, or cannot be told: no record leads to one of them.
+TEST_CASE("A replica whose service is away goes on voting where others answer") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 400;
+  Subject backup(1, settings);
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
+    backup.now += milliseconds(50);  // peers' signatures have an allowance
+    backup.order(sequence, {request(sequence, std::string(200, 'o'))});
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.executed(backup.actions.executions[0].id, "", ExecutionStatus::lost);
+    const CheckpointMessage claim = own_claim(backup);
+    for (const NodeId peer : {0u, 2u}) {
+      backup.feed(encode_checkpoint(sequence, claim.order, sha256(as_bytes("their replies")), {},
+                                    ring(peer)));
+    }
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  }
+}
+
 // What restores the state of the service may not be there yet, and nobody else has it.
 TEST_CASE("A start that cannot restore its base tries again") {
   Subject before(1, every_batch());
