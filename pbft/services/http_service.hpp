@@ -45,7 +45,7 @@
 //         ^                                                                          |
 //         +-------------------- a restore has succeeded -----------------------------+
 //
-// One that goes away again before that is away.
+// An origin that goes away again before the restore is `away` once more.
 //
 // Unless it is trusted nothing is sent to it: reads are unavailable, writes are lost, which a
 // restore and a second execution make good. That is so only where its state is the group's concern,

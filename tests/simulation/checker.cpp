@@ -255,7 +255,7 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
       return;
     case pbft::CallOutcome::unavailable:
     case pbft::CallOutcome::no_agreement:
-      // Nobody could answer.
+      // While no f+1 replicas have a service, no reply to a call is proven.
       if (scenario_.has(IngredientKind::lost_services)) return;
       // While replicas wait for a checkpoint that shows which of their states is right.
       if (scenario_.has(IngredientKind::crashing_writes)) return;

@@ -38,6 +38,14 @@ NodeId draw_correct(const Scenario& scenario, Random& random) {
   return node;
 }
 
+Ingredient& add_calls(Scenario& scenario, Random& random) {
+  Ingredient& calls = scenario.ingredients.emplace_back();
+  calls.kind = IngredientKind::calls;
+  calls.node = kFirstClientId + static_cast<NodeId>(random.below(scenario.clients));
+  calls.count = static_cast<std::uint32_t>(random.between(2, 10));
+  return calls;
+}
+
 void add_lie(Scenario& scenario, NodeId node, BehaviourKind behaviour) {
   Ingredient lie;
   lie.kind = IngredientKind::misconduct;
@@ -130,13 +138,9 @@ void take_turns(Scenario& scenario, Random& random) {
     }
   }
   for (std::uint32_t i = 0; i < 3; ++i) {
-    Ingredient calls;
-    calls.kind = IngredientKind::calls;
-    calls.node = kFirstClientId + static_cast<NodeId>(random.below(scenario.clients));
-    calls.count = static_cast<std::uint32_t>(random.between(2, 10));
+    Ingredient& calls = add_calls(scenario, random);
     calls.from = at(random.between(first_ends, 2000));
     calls.until = calls.from + milliseconds(random.between(50, 900));
-    scenario.ingredients.push_back(calls);
   }
   if (random.chance(50)) {
     Ingredient loss;
@@ -251,13 +255,9 @@ void set_absent_scene(Scenario& scenario) {
   lost.until = lost.from + milliseconds(random.between(50, 500));
   scenario.ingredients.push_back(lost);
   for (std::uint32_t i = 0; i < 3; ++i) {
-    Ingredient calls;
-    calls.kind = IngredientKind::calls;
-    calls.node = kFirstClientId + static_cast<NodeId>(random.below(scenario.clients));
-    calls.count = static_cast<std::uint32_t>(random.between(2, 10));
+    Ingredient& calls = add_calls(scenario, random);
     calls.from = lost.from;
     calls.until = lost.until;
-    scenario.ingredients.push_back(calls);
   }
   if (random.chance(50)) return;
   Ingredient dark;

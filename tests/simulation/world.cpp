@@ -194,13 +194,16 @@ void World::plan_accident(const Ingredient& ingredient) {
   }
 }
 
+void World::at_each(std::uint64_t nodes, const std::function<void(ReplicaHost&)>& what) {
+  for (NodeId node = 0; node < replicas_.size(); ++node) {
+    if (contains(nodes, node)) what(*replicas_[node]);
+  }
+}
+
 void World::strike(const Ingredient& ingredient) {
   switch (ingredient.kind) {
     case IngredientKind::power_loss:
-      for (NodeId node = 0; node < replicas_.size(); ++node) {
-        if (contains(ingredient.nodes, node)) replicas_[node]->crash(true);
-      }
-      return;
+      return at_each(ingredient.nodes, [](ReplicaHost& replica) { replica.crash(true); });
     case IngredientKind::lost_disk:
       if (ingredient.turn == 0 && !one_more_may_be_faulty()) return;
       replicas_[ingredient.node]->crash(true);
@@ -213,19 +216,14 @@ void World::strike(const Ingredient& ingredient) {
     case IngredientKind::rotten_state:
       return replicas_[ingredient.node]->rot();
     case IngredientKind::rotten_disk:
-      for (NodeId node = 0; node < replicas_.size(); ++node) {
-        if (contains(ingredient.nodes, node)) replicas_[node]->rot_disk(ingredient.percent);
-      }
-      return;
+      return at_each(ingredient.nodes,
+                     [&](ReplicaHost& replica) { replica.rot_disk(ingredient.percent); });
     case IngredientKind::lost_service:
       if (is_too_much(ingredient)) return;
       struck_.insert(ingredient.number);
       return replicas_[ingredient.node]->lose_service();
     case IngredientKind::lost_services:
-      for (NodeId node = 0; node < replicas_.size(); ++node) {
-        if (contains(ingredient.nodes, node)) replicas_[node]->lose_service();
-      }
-      return;
+      return at_each(ingredient.nodes, [](ReplicaHost& replica) { replica.lose_service(); });
     default:
       replicas_[ingredient.node]->crash();
       return refuse(ingredient);
@@ -268,10 +266,7 @@ void World::mend(const Ingredient& ingredient) {
     return;
   }
   if (ingredient.kind == IngredientKind::lost_services) {
-    for (NodeId node = 0; node < replicas_.size(); ++node) {
-      if (contains(ingredient.nodes, node)) replicas_[node]->service_returns();
-    }
-    return;
+    return at_each(ingredient.nodes, [](ReplicaHost& replica) { replica.service_returns(); });
   }
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const bool down = node == ingredient.node || contains(ingredient.nodes, node);

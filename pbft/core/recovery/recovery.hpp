@@ -80,7 +80,7 @@ class Recovery {
   // Behind the stable checkpoint, but not far; and the next batch is committed, and waits for this
   // replica's service, or for bodies, which come.
   [[nodiscard]] bool goes_on() const;
-  // Nobody else is known to have the state of the stable checkpoint.
+  // This replica knows of no f+1 others that still have the state of the stable checkpoint.
   [[nodiscard]] bool lacks_group_state() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
@@ -125,7 +125,7 @@ class Recovery {
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help) const;
   [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
       const CheckpointClaim& stable) const;
-  // Its own state, which is right, will be restored when the service is back.
+  // This replica restores its own last state when the service is back, and fetches none meanwhile.
   [[nodiscard]] bool awaits_return() const;
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);

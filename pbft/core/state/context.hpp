@@ -66,10 +66,11 @@ struct Context {
   // Records that are not stable keep no primary from proposing: a faulty primary may have left
   // them, and only new proposals, with the checkpoints behind them, remove them.
   [[nodiscard]] bool is_record_full() const { return journal.stable_bytes() >= record_bytes_max(); }
-  // What the record is let grow to where nobody else may have what it leads to: a correct primary
-  // has stopped before, and backups then take nothing more of a faulty one either.
+  // Where no other replica may have the state that the record leads to, the record grows up to this
+  // bound. A correct primary stops at half of it, and backups reject what a faulty one proposes
+  // beyond that (may_record_more()).
   [[nodiscard]] std::uint64_t record_kept_max() const { return 2 * record_bytes_max(); }
-  bool is_record_needed = false;
+  bool is_record_needed = false;  // as Recovery finds in each event
   [[nodiscard]] bool may_record_more() const {
     return !is_record_needed ||
            journal.stable_bytes() < record_bytes_max() + 2 * settings.log_bytes_max;

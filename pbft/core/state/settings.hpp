@@ -44,7 +44,8 @@ struct ReplicaSettings {
   // An operation that is ordered by digest; a larger one is not fetched, nor prepared. To be the
   // same at all replicas.
   std::uint64_t body_bytes_max = kOperationBytesMax;
-  // What a body counts for in logs beside its bytes: one is kept, and asked for, however small.
+  // Logs count each body as so much more than its bytes, since the replica keeps and fetches even
+  // the smallest one as a thing of its own.
   std::uint64_t body_cost = 8 * 1024;
   // Of its beginning, so much is handed out in memory, and the rest to be read.
   std::size_t operation_front_bytes = kInlineBytesMax;

@@ -56,7 +56,7 @@ def test_reads_are_answered_once_all_origins_were_restarted_behind_a_checkpoint(
         wait_until(is_behind_checkpoint, 60, "a checkpoint behind the last write")
         for number, (origin, agent) in enumerate(zip(deployment.origins, agents)):
             origin.kill()
-            # Nobody has asked for this page: the agents are asked.
+            # The history has no entry for this page, so the sketcher asks the agents.
             assert curl(f"{deployment.url}/page-{number + 1}").status == 200
             wait_until(lambda agent=agent: agent.status()["recovery"]["state"] == "service_lost", 10,
                        "the agent to notice")

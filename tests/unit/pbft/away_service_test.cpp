@@ -5,14 +5,6 @@
 #include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft::test {
-namespace {
-
-Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& service) {
-  return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
-}
-
-}  // namespace
-
 // Origins may differ honestly, and liars side with one of them.
 TEST_CASE("A replica whose service is away keeps its own state for the return, not the group's") {
   Subject backup(1, every_batch());
@@ -125,7 +117,7 @@ TEST_CASE("A service that was away before its first state was told is restored a
   TimePoint now{};
   REQUIRE(replica.start({}, now, actions));
   REQUIRE(actions.snapshot);
-  // Somebody reads outside the order: its shell notices.
+  // The shell has found the origin away when a client read outside the order.
   replica.on_service_state(true, now, actions);
   replica.on_service_state(false, now, actions);
   actions.clear();
@@ -164,7 +156,7 @@ TEST_CASE("A replica whose service is away goes on voting where others answer") 
   }
 }
 
-// What restores the state of the service may not be there yet, and nobody else has it.
+// A state of kind `command` needs a running origin, and no other replica may have it.
 TEST_CASE("A start that cannot restore its base tries again") {
   Subject before(1, every_batch());
   const CheckpointMessage first = execute_one(before);

@@ -27,6 +27,11 @@ inline CheckpointMessage own_claim(const Subject& subject) {
   return *decode_checkpoint(*frame);
 }
 
+// Another replica's, with this state of the service.
+inline Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& service) {
+  return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
+}
+
 // Replica 1 executes one batch, and says so.
 inline CheckpointMessage execute_one(Subject& backup, const Frame& frame = request(1)) {
   backup.order(1, {frame});

@@ -15,10 +15,6 @@ namespace prophecy::pbft::test {
 namespace {
 
 // As the others say when they have the same, but for the service's state.
-Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& service) {
-  return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
-}
-
 // Likewise; its checkpoint is stable, and what a restart begins from.
 CheckpointMessage execute_one_and_keep(Subject& backup) {
   const auto claim = execute_one(backup);
