@@ -277,11 +277,10 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if (slot == nullptr) continue;
     const std::uint64_t place = sequence - status.settled - 1;
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
-    // What was passed over by a transfer of state may have been another batch than is known here,
-    // and what was executed ahead is not decided yet.
-    const bool decided = sequence <= context_.progress.last_ordered && slot->decided &&
-                         slot->execution != SlotExecution::none;
-    // A later view may have begun with another batch here: the decided one is the one to name.
+    // Executed here or not: behind an earlier state that was restored, with batches missing in
+    // between, others may need what only this replica and they know. A later view may have begun
+    // with another batch here: the decided one is the one to name.
+    const bool decided = slot->decided.has_value();
     const Digest& batch = decided ? *slot->decided : slot->batch;
     // Before the content: a peer alone in a later view takes only what f+1 have decided.
     if (decided && (has & kHasCommitted) == 0) {
@@ -291,9 +290,8 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
       if (is_small || is_own_turn(status.replica, sequence + turn)) {
-        // An ordered batch is kept.
-        const bool ordered = sequence <= context_.progress.last_ordered;
-        add(renewed(ordered ? log_.content_of(*slot, batch) : slot->pre_prepare, batch));
+        // A decided batch is kept.
+        add(renewed(decided ? log_.content_of(*slot, batch) : slot->pre_prepare, batch));
       }
     }
     // MACs are made anew: session keys may have changed since.

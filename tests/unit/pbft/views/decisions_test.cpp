@@ -53,6 +53,32 @@ TEST_CASE("A replica stands by what was decided, whatever a view begins with") {
   CHECK(said == std::vector{decided.batch});
 }
 
+// Behind a common outage this replica may have gone back far, and f+1 others may lack just that
+// batch, which nobody else can name to them.
+TEST_CASE("A replica tells of a decision that it has not come to yet") {
+  Subject backup(3);
+  const Proposal decided = pre_prepare(2, {request(2)});
+  for (const NodeId peer : {0u, 1u})
+    backup.feed(encode_vote(MessageType::decision, 0, 2, decided.batch, ring(peer)));
+  backup.feed(decided.frame);
+  REQUIRE(backup.replica.status().last_ordered == 0);
+  StatusMessage lacking;
+  lacking.counter = 1;
+  lacking.first_retained = 2;
+  lacking.last_ordered = 1;
+  lacking.settled = 1;
+  backup.tick(milliseconds(100));
+  backup.feed(encode_status(lacking, ring(2)));
+  const Frame said = sent_by(backup, MessageType::decision);
+  REQUIRE(said != nullptr);
+  const auto vote = decode_vote(*said, MessageType::decision, kReplicas);
+  CHECK(vote->sequence == 2);
+  CHECK(vote->batch == decided.batch);
+  const Frame content = sent_by(backup, MessageType::pre_prepare);
+  REQUIRE(content != nullptr);
+  CHECK(decode_pre_prepare_head(*content)->sequence == 2);
+}
+
 // It may have been faulty then, and correct now, while another one is faulty.
 TEST_CASE("What a peer said before it lost its memory decides nothing") {
   Subject backup(2);
