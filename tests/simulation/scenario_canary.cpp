@@ -130,7 +130,7 @@ void Planner::plan_canary() {
       break;
     }
     case Canary::pays_for_strangers:
-      add_strangers(16, 1000, 0);
+      add_strangers(64, 1000, 0);
       break;
     case Canary::limits_by_name:  // while a view change is needed
       add_strangers(16, 1000, 100);
