@@ -228,7 +228,8 @@ void Replica::Machine::release() {
   if (done > retained) log.release_below(done - retained + 1);
   // What is retained is not in the way of the window.
   const std::uint64_t end = std::min(stable + context.settings.window, context.restart_reach);
-  if (end > log.capacity()) log.release_below(std::min(executed, end - log.capacity()) + 1);
+  const std::uint64_t passed = recovery.gives_way() ? stable : executed;
+  if (end > log.capacity()) log.release_below(std::min(passed, end - log.capacity()) + 1);
   const auto shorten = [&](std::uint64_t last, std::uint64_t bytes_max) {
     while (log.bytes() > bytes_max && log.first_retained() <= last)
       log.release_below(log.first_retained() + 1);
@@ -237,15 +238,13 @@ void Replica::Machine::release() {
   // state.
   const std::uint64_t before_last = stable - std::min<std::uint64_t>(stable, 1);
   shorten(std::min(done, before_last), context.settings.log_bytes_max / 2);
-  // It may be all that brings the service to where the others were: then the record bounds it.
-  const bool is_only_way = context.journal.is_kept() && recovery.lacks_group_state() &&
-                           context.journal.stable_bytes() <= context.record_kept_max();
-  if (!is_only_way || !execution.is_unreliable()) {
+  const bool keeps_way = recovery.keeps_way();
+  if (!keeps_way || !execution.is_unreliable()) {
     shorten(std::min(executed, before_last), context.settings.log_bytes_max);
   }
   const bool waits_for_state =
       stable > std::max(context.resumed_to, context.progress.last_executed) &&
-      execution.in_flight() == 0 && !recovery.goes_on() && !is_only_way;
+      execution.in_flight() == 0 && !recovery.goes_on() && !keeps_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
   // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;

@@ -395,10 +395,11 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   const std::uint64_t numbers = std::bit_ceil(settings.window + settings.retained_batches + 1);
   check_bound("batches", status.log_batches, pbft::kProposalsPerNumber * numbers);
   // Two shares of the current view and two of what older ones have left, and one frame too many.
-  // Where nobody has a state, what is on record leads to one (Context::record_kept_max()).
-  const std::uint64_t shares =
-      scenario_.has(IngredientKind::lost_services) ? 4 + 8 * (1 + settings.faults) : 4;
-  check_bound("bytes in its log", status.log_bytes, shares * settings.log_bytes_max + kFrameBytes);
+  // Where nobody has a state, what is on record leads to one.
+  const std::uint64_t record =
+      scenario_.has(IngredientKind::lost_services) ? settings.record_kept_max() : 0;
+  check_bound("bytes in its log", status.log_bytes,
+              4 * settings.log_bytes_max + record + kFrameBytes);
   // And those for which backups wait: a batch, and one of each client.
   check_bound(
       "requests in its queue", status.queued_requests,

@@ -166,7 +166,7 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
   if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max || leaves_too_much(head) ||
-      !context_.may_record_more()) {
+      context_.journal.stable_bytes() >= context_.restart_bytes) {
     return refuse(DropReason::queue_full);
   }
   return true;

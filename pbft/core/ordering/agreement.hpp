@@ -97,7 +97,7 @@ class Agreement {
   // that can be agreed on. That one is always taken, or correct primaries that a bad network has
   // had leave so much could propose nothing more, and no checkpoint would ever take it away.
   [[nodiscard]] bool leaves_too_much(const PrePrepareMessage& head) const {
-    return log_.unstable_bytes(head.primary) >= context_.left_by_one_max() &&
+    return log_.unstable_bytes(head.primary) >= context_.settings.left_by_one_max() &&
            head.sequence > std::max(agreed(), settled_by_group()) + 1;
   }
   // Too many numbers lie between it and those of which this replica knows a proposal.

@@ -214,11 +214,6 @@ bool Recovery::awaits_return() const {
   return is_away_ && own_to_restore() != nullptr && !own_failed_;
 }
 
-bool Recovery::lacks_group_state() const {
-  const CheckpointClaim stable = checkpoints_.stable();
-  return stable.service == Digest{} || stable.sequence <= context_.resumed_to;
-}
-
 void Recovery::on_service_away() {
   is_away_ = true;
   execution_.on_service_lost();
@@ -314,31 +309,15 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_urgent = is_short || bytes > share || log_.left_bytes() > share;
   base_.advance(std::min(stable, context_.progress.last_executed), is_urgent, log_.left_bytes() > 0,
                 out);
-  // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
-  // disk alone that is too slow, or no disk at all: the others have what a restart would need.
-  // Likewise when its service is away, for hours maybe, and f+1 others prove that they have a
-  // state. (Where none do, nobody may go on: what is ordered could not be executed any more.) And
-  // when it cannot tell its state, which is well: the base stays as it is until it can again.
-  const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
-  const bool is_telling = execution_.state() == ExecutionStage::State::snapshotting;
-  const bool is_untold = context_.progress.last_executed >= stable && !is_telling &&
-                         (own == nullptr || own->sequence < stable);
-  const bool is_lost = execution_.is_unreliable();
-  // Nor is there anything to keep where the log does not reach back to the base.
-  const bool is_base_out_of_reach = log_.first_retained() > base_.sequence() + 1;
-  const bool is_with_others =
-      !lacks_group_state() || (is_base_out_of_reach && checkpoints_.stable().service != Digest{});
-  // f+1 that have answered the same execute what is ordered: it is not ordered for nobody.
-  const bool is_executed_elsewhere = checkpoints_.stable().replies != Digest{};
-  context_.is_record_needed = is_lost && !is_with_others && !is_executed_elsewhere;
-  const bool is_away = is_lost ? is_with_others : is_untold;
-  const bool is_refused = base_.is_refused() || is_away;
+  facts_ = record_facts();
+  record_use_ = record_use(facts_);
+  const bool is_spare = record_use_ == RecordUse::spare;
   const std::uint64_t bytes_max =
-      is_refused ? context_.record_bytes_max() : context_.record_kept_max();
+      is_spare ? context_.settings.record_bytes_max() : context_.settings.record_kept_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
-  const bool is_beyond = is_refused || context_.journal.last() > reach;
+  const bool is_beyond = is_spare || context_.journal.last() > reach;
   if ((is_short && is_beyond) || context_.journal.stable_bytes() > bytes_max) {
-    const bool is_well = is_untold && !is_lost;
+    const bool is_well = facts_.is_untold && !facts_.is_service_lost;
     if (!is_well || !base_.advance_untold(stable, out)) {
       context_.journal.let_go(stable, out);
       log_.let_bodies_go(stable);
@@ -346,8 +325,40 @@ void Recovery::bound_record(ReplicaActions& out) {
     // A restart that went back to it could not go on from there, and would leave the origin in it.
     if (is_well && !base_.is_flushing()) base_.forget_state(out);
   }
-  if (is_refused && log_.left_bytes() > bytes_max) log_.let_bodies_go(stable);
-  context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
+  if (is_spare && log_.left_bytes() > bytes_max) log_.let_bodies_go(stable);
+  const bool is_bound = record_use_ == RecordUse::restart || record_use_ == RecordUse::only_way;
+  context_.restart_reach = base_.has() && is_bound ? reach : UINT64_MAX;
+  context_.restart_bytes = record_use_ == RecordUse::only_way
+                               ? context_.settings.record_bytes_max() + 2 * share
+                               : UINT64_MAX;
+}
+
+RecordFacts Recovery::record_facts() const {
+  const CheckpointClaim stable = checkpoints_.stable();
+  const std::uint64_t executed = context_.progress.last_executed;
+  const CheckpointClaim* own = snapshots_.newest_whole_up_to(executed);
+  const bool is_telling = execution_.state() == ExecutionStage::State::snapshotting;
+  RecordFacts facts;
+  facts.is_base_refused = base_.is_refused();
+  facts.is_service_lost = execution_.is_unreliable();
+  facts.is_untold = executed >= stable.sequence && !is_telling &&
+                    (own == nullptr || own->sequence < stable.sequence);
+  facts.is_state_claimed = stable.service != Digest{};
+  facts.are_replies_claimed = stable.replies != Digest{};
+  facts.is_claim_recent = stable.sequence > context_.resumed_to;
+  facts.is_base_in_reach = is_base_in_reach();
+  return facts;
+}
+
+bool Recovery::keeps_way() const {
+  const bool is_elsewhere = facts_.is_state_claimed && facts_.is_claim_recent;
+  return context_.journal.is_kept() && !is_elsewhere && is_base_in_reach() &&
+         context_.journal.stable_bytes() <= context_.settings.record_kept_max();
+}
+
+bool Recovery::gives_way() const {
+  const bool is_needless = record_use_ == RecordUse::spare || record_use_ == RecordUse::own_way;
+  return is_needless && execution_.is_unreliable() && execution_.in_flight() == 0 && !goes_on();
 }
 
 const CheckpointClaim* Recovery::own_to_restore() const {

@@ -36,6 +36,7 @@
 #include "pbft/core/bodies/part_server.hpp"
 #include "pbft/core/execution/execution.hpp"
 #include "pbft/core/execution/snapshots.hpp"
+#include "pbft/core/recovery/record_use.hpp"
 #include "pbft/core/recovery/restart_base.hpp"
 #include "pbft/core/recovery/state_fetch.hpp"
 #include "pbft/core/state/checkpoints.hpp"
@@ -80,8 +81,15 @@ class Recovery {
   // Behind the stable checkpoint, but not far; and the next batch is committed, and waits for this
   // replica's service, or for bodies, which come.
   [[nodiscard]] bool goes_on() const;
-  // This replica knows of no f+1 others that still have the state of the stable checkpoint.
-  [[nodiscard]] bool lacks_group_state() const;
+  // So much lies behind the next batch, and is stable, that it fills the memory: it is to come as a
+  // state.
+  [[nodiscard]] bool is_far_behind() const;
+  // What lies behind the base may be all that leads to a state: the log keeps it, for as long as
+  // the record does.
+  [[nodiscard]] bool keeps_way() const;
+  // The service has no state, nothing is on its way to it, and others go on: for the ring's sake
+  // the log drops what this replica does not come to.
+  [[nodiscard]] bool gives_way() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
@@ -131,8 +139,6 @@ class Recovery {
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
   void note_awaited();
-  // So much lies behind the next batch, and is stable, that it fills the memory.
-  [[nodiscard]] bool is_far_behind() const;
   // For a state that nobody has.
   [[nodiscard]] bool is_waiting(bool beyond_help) const;
   void ask_for_checkpoint();
@@ -142,6 +148,10 @@ class Recovery {
   void pause();
   // The record on the disk, from the base on, is to fit into the log of a restart.
   void bound_record(ReplicaActions& out);
+  [[nodiscard]] RecordFacts record_facts() const;
+  [[nodiscard]] bool is_base_in_reach() const {
+    return base_.has() && log_.first_retained() <= base_.sequence() + 1;
+  }
   void trim();
 
   Context& context_;
@@ -152,6 +162,8 @@ class Recovery {
   StateFetch fetch_;
   RestartBase base_;
   PartServer server_;
+  RecordFacts facts_;  // of the last event
+  RecordUse record_use_ = RecordUse::restart;
   State state_ = State::nothing;
   Service service_ = Service::as_it_was;
   bool is_away_ = false;  // the service

@@ -54,26 +54,14 @@ struct Context {
   std::uint64_t ordered_at_entry = 0;  // the last that was ordered here when the view began
   // A restart could hold the record up to here, from the checkpoint on that it would begin from.
   std::uint64_t restart_reach = UINT64_MAX;
-  // Proposals of one primary above the stable checkpoint, in all its views, are kept on the disk up
-  // to here, and beyond it rejected: what a faulty one leaves behind is in nobody else's way.
-  static constexpr std::uint64_t kLeftByOne = 4;  // times log_bytes_max
-  [[nodiscard]] std::uint64_t left_by_one_max() const {
-    return kLeftByOne * settings.log_bytes_max;
-  }
-  [[nodiscard]] std::uint64_t record_bytes_max() const {
-    return Journal::kFullAt * settings.log_bytes_max + (quorum.weak - 1) * left_by_one_max();
-  }
+  // No more proposals are taken while the stable batches on record are so many bytes. A correct
+  // primary stops before that: what a faulty one proposes does not push out of the record what
+  // nobody else may have.
+  std::uint64_t restart_bytes = UINT64_MAX;
   // Records that are not stable keep no primary from proposing: a faulty primary may have left
   // them, and only new proposals, with the checkpoints behind them, remove them.
-  [[nodiscard]] bool is_record_full() const { return journal.stable_bytes() >= record_bytes_max(); }
-  // Where no other replica may have the state that the record leads to, the record grows up to this
-  // bound. A correct primary stops at half of it, and backups reject what a faulty one proposes
-  // beyond that (may_record_more()).
-  [[nodiscard]] std::uint64_t record_kept_max() const { return 2 * record_bytes_max(); }
-  bool is_record_needed = false;  // as Recovery finds in each event
-  [[nodiscard]] bool may_record_more() const {
-    return !is_record_needed ||
-           journal.stable_bytes() < record_bytes_max() + 2 * settings.log_bytes_max;
+  [[nodiscard]] bool is_record_full() const {
+    return journal.stable_bytes() >= settings.record_bytes_max();
   }
   // So many others have voted alike to commit a batch that has not come.
   void note_unseen(std::uint64_t sequence, std::uint32_t votes) {

@@ -124,10 +124,6 @@ class Journal {
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
-  // Bound on stable contents on the disk, in multiples of `log_bytes_max`. Beyond it, and the bytes
-  // that faulty primaries may have left there, a primary proposes nothing more before a state on
-  // the disk takes their place.
-  static constexpr std::uint64_t kFullAt = 4;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t stable_bytes() const { return stable_bytes_; }
   // The highest number that has a record; 0 when none has.

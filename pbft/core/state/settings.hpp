@@ -38,6 +38,16 @@ struct ReplicaSettings {
   // Frames held by the log in all. The primary proposes nothing beyond it; a backup refuses at
   // twice this, which no correct primary can cause.
   std::uint64_t log_bytes_max = 128 * 1024 * 1024;
+  // Proposals of one primary above the stable checkpoint, in all its views, are kept on the disk up
+  // to here, and beyond it rejected: what a faulty one leaves behind is in nobody else's way.
+  [[nodiscard]] std::uint64_t left_by_one_max() const { return 4 * log_bytes_max; }
+  // Bytes of stable batches on record: beyond them, and what faulty primaries may have left there,
+  // a primary proposes nothing more before a state on the disk takes their place. Where no other
+  // replica may have the state that they lead to, they are kept up to twice as much.
+  [[nodiscard]] std::uint64_t record_bytes_max() const {
+    return 4 * log_bytes_max + faults * left_by_one_max();
+  }
+  [[nodiscard]] std::uint64_t record_kept_max() const { return 2 * record_bytes_max(); }
 
   std::uint64_t queue_requests_max = 65536;  // waiting at the primary; one client may use half
   std::uint64_t queue_bytes_max = 128 * 1024 * 1024;

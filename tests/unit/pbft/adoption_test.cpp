@@ -14,8 +14,8 @@ struct Lost {
       before.order(sequence, {request(sequence)});
       before.executed(before.actions.executions.at(0).id, "result");
     }
-    backup =
-        std::make_unique<Subject>(1, ReplicaSettings{}, before.restarted(), before.parts, false);
+    backup = std::make_unique<Subject>(1, ReplicaSettings{}, before.restarted(), before.parts,
+                                       Subject::Restores::fail);
     REQUIRE(backup->replica.status().recovery == RecoveryState::service_lost);
   }
   bool look() {

@@ -135,24 +135,85 @@ TEST_CASE("A service that was away before its first state was told is restored a
   CHECK(actions.restore->sequence == 0);
 }
 
-// Their states differ, or cannot be told: no record leads to one of them.
+// Their states differ, or cannot be told: no record leads to one of them. This replica's vote may
+// be the last of a quorum all the same.
+class GroupWithoutState {
+ public:
+  explicit GroupWithoutState(ReplicaSettings settings) : settings_(settings) {}
+
+  // The others do, with the votes of this replica, whose service stays away.
+  void go_on(Subject& backup, std::uint64_t batches) {
+    for (std::uint64_t end = next_ + batches; next_ < end; ++next_) {
+      backup.now += milliseconds(50);  // peers' signatures have an allowance
+      const Proposal proposal = pre_prepare(next_, {request(next_, std::string(200, 'o'))});
+      backup.feed(proposal.frame);
+      backup.feed(prepare(2, next_, proposal.batch));
+      REQUIRE(backup.sent(MessageType::commit) == kReplicas - 1);
+      backup.feed(commit(0, next_, proposal.batch));
+      backup.feed(commit(2, next_, proposal.batch));
+      lose_all(backup);
+      const Digest order = order_at(next_);
+      const Digest replies = sha256(as_bytes("their replies"));
+      for (const NodeId peer : {0u, 2u, 3u})
+        backup.feed(encode_checkpoint(next_, order, replies, {}, ring(peer)));
+      REQUIRE(backup.replica.status().last_stable == next_);
+    }
+  }
+
+  static void lose_all(Subject& backup) {
+    while (!backup.actions.executions.empty())
+      backup.executed(backup.actions.executions[0].id, "", ExecutionStatus::lost);
+  }
+
+ private:
+  // As another replica claims it that has executed the same.
+  Digest order_at(std::uint64_t sequence) {
+    other_.now += milliseconds(50);
+    other_.order(sequence, {request(sequence, std::string(200, 'o'))});
+    other_.executed(other_.actions.executions.at(0).id, "", ExecutionStatus::done);
+    const CheckpointMessage claim = own_claim(other_);
+    for (const NodeId peer : {0u, 2u})
+      other_.feed(
+          encode_checkpoint(sequence, claim.order, claim.replies, claim.service, ring(peer)));
+    other_.now += seconds(2);
+    other_.tick(milliseconds(1));
+    return claim.order;
+  }
+
+  ReplicaSettings settings_;
+  Subject other_{1, settings_};
+  std::uint64_t next_ = 1;
+};
+
 TEST_CASE("A replica whose service is away goes on voting where others answer") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
-  settings.log_bytes_max = 400;
-  Subject backup(1, settings);
-  backup.replica.on_service_state(true, backup.now, backup.actions);
-  for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
-    backup.now += milliseconds(50);  // peers' signatures have an allowance
-    backup.order(sequence, {request(sequence, std::string(200, 'o'))});
-    REQUIRE(backup.actions.executions.size() == 1);
-    backup.executed(backup.actions.executions[0].id, "", ExecutionStatus::lost);
-    const CheckpointMessage claim = own_claim(backup);
-    for (const NodeId peer : {0u, 2u}) {
-      backup.feed(encode_checkpoint(sequence, claim.order, sha256(as_bytes("their replies")), {},
-                                    ring(peer)));
+  SECTION("however much is on record") {
+    settings.log_bytes_max = 400;
+    Subject backup(1, settings);
+    backup.replica.on_service_state(true, backup.now, backup.actions);
+    GroupWithoutState(settings).go_on(backup, 100);
+  }
+  SECTION("however far behind its last state, after a restart as well") {
+    settings.window = 16;
+    settings.retained_batches = 4;
+    Subject before(1, settings);
+    before.replica.on_service_state(true, before.now, before.actions);
+    GroupWithoutState group(settings);
+    group.go_on(before, 10);
+    SECTION("once its state could not be restored") {
+      Subject backup(1, settings, before.restarted(), before.parts, Subject::Restores::fail);
+      GroupWithoutState::lose_all(backup);
+      backup.now = before.now;
+      group.go_on(backup, 100);
     }
-    REQUIRE(backup.replica.status().last_stable == sequence);
+    SECTION("while that waits for its service") {
+      Subject backup(1, settings, before.restarted(), before.parts, Subject::Restores::wait);
+      backup.replica.on_service_state(true, backup.now, backup.actions);
+      backup.now = before.now;
+      group.go_on(backup, 100);
+      CHECK(backup.replica.status().last_executed == 0);
+    }
   }
 }
 
@@ -171,10 +232,10 @@ TEST_CASE("A start that cannot restore its base tries again") {
   for (const NodeId peer : {0u, 2u})
     before.feed(checkpoint(peer, second, {}));
   REQUIRE(before.replica.status().last_stable == 2);
-  Subject again(1, every_batch(), before.restarted(), before.parts, false);
+  Subject again(1, every_batch(), before.restarted(), before.parts, Subject::Restores::fail);
   REQUIRE(again.replica.status().recovery == RecoveryState::service_lost);
   again.tick(seconds(5));
-  again.restores_succeed = true;
+  again.restoring = Subject::Restores::succeed;
   for (int round = 0; round < 50 && again.replica.status().last_executed == 0; ++round)
     again.tick(milliseconds(100));
   CHECK(again.replica.status().last_executed == 1);

@@ -207,10 +207,12 @@ inline void pass(Duration time, Replica& replica, TimePoint& now, ReplicaActions
 // A replica under test with the actions of its last event, and what it gets and sends without
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
+  enum class Restores : std::uint8_t { succeed, fail, wait };
+
   explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {},
-                   const MemoryPartStore& parts_before = {}, bool can_restore = true)
+                   const MemoryPartStore& parts_before = {}, Restores restored = Restores::succeed)
       : node(self),
-        restores_succeed(can_restore),
+        restoring(restored),
         parts(parts_before),
         replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
@@ -262,7 +264,8 @@ struct Subject {
       }
       if (restore) {
         ++restores;
-        replica.on_restored(restores_succeed, now, actions);
+        if (restoring == Restores::wait) continue;
+        replica.on_restored(restoring == Restores::succeed, now, actions);
       }
       if (flush) replica.on_parts_flushed(true, now, actions);
       if (!answers_flushes) continue;
@@ -301,7 +304,7 @@ struct Subject {
   std::string state = "state";
   bool answers_flushes = true;
   bool tells_state = true;
-  bool restores_succeed = true;
+  Restores restoring = Restores::succeed;
   std::size_t restores = 0;
   std::size_t adoptions = 0;
   WatchedParts parts;

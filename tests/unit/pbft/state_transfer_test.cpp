@@ -127,7 +127,7 @@ TEST_CASE("A state is taken over without the replies that nobody hands over any 
 
 TEST_CASE("A replica that nobody can give a state to asks an idle group for a checkpoint") {
   Subject backup(1, every_batch());
-  backup.restores_succeed = false;  // its disk has lost it
+  backup.restoring = Subject::Restores::fail;  // its disk has lost it
   backup.actions.clear();
   backup.replica.on_service_state(true, backup.now, backup.actions);
   backup.replica.on_service_state(false, backup.now, backup.actions);

@@ -1,0 +1,56 @@
+// What the record behind the base is good for, by what is known.
+#include "pbft/core/recovery/record_use.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::pbft::test {
+
+TEST_CASE("While the service has its state, the record is a restart's, until no base comes") {
+  RecordFacts facts;
+  facts.is_base_in_reach = GENERATE(false, true);
+  facts.is_state_claimed = GENERATE(false, true);
+  facts.are_replies_claimed = GENERATE(false, true);
+  facts.is_claim_recent = GENERATE(false, true);
+  CHECK(record_use(facts) == RecordUse::restart);
+  SECTION("since the disk takes none") {
+    facts.is_base_refused = true;
+    CHECK(record_use(facts) == RecordUse::spare);
+  }
+  SECTION("since the state is not told") {
+    facts.is_untold = true;
+    CHECK(record_use(facts) == RecordUse::spare);
+  }
+}
+
+TEST_CASE("Once the service has lost its state, what others have decides about the record") {
+  struct Row {
+    bool state;
+    bool replies;
+    bool recent;
+    bool in_reach;
+    RecordUse use;
+  };
+  using enum RecordUse;
+  const Row row = GENERATE(
+      // Nobody is known to have anything: whether it leads on or not, nobody goes beyond it.
+      Row{false, false, false, false, only_way}, Row{false, false, false, true, only_way},
+      Row{false, false, true, false, only_way}, Row{false, false, true, true, only_way},
+      // They answer.
+      Row{false, true, false, false, spare}, Row{false, true, false, true, restart},
+      Row{false, true, true, false, spare}, Row{false, true, true, true, own_way},
+      // They have a state, or had one when this replica was started.
+      Row{true, false, false, false, spare}, Row{true, false, false, true, only_way},
+      Row{true, false, true, false, spare}, Row{true, false, true, true, spare},
+      Row{true, true, false, false, spare}, Row{true, true, false, true, restart},
+      Row{true, true, true, false, spare}, Row{true, true, true, true, spare});
+  RecordFacts facts;
+  facts.is_service_lost = true;
+  facts.is_base_refused = GENERATE(false, true);
+  facts.is_state_claimed = row.state;
+  facts.are_replies_claimed = row.replies;
+  facts.is_claim_recent = row.recent;
+  facts.is_base_in_reach = row.in_reach;
+  CHECK(record_use(facts) == row.use);
+}
+
+}  // namespace prophecy::pbft::test
