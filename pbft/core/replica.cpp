@@ -246,6 +246,9 @@ void Replica::Machine::release() {
       stable > std::max(context.resumed_to, context.progress.last_executed) &&
       execution.in_flight() == 0 && !recovery.goes_on() && !keeps_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
+  // What the service is busy with stays; what lies behind it does not, though it may be for long.
+  const bool is_busy = execution.in_flight() > 0 && recovery.is_far_behind();
+  if (is_busy && !keeps_way && stable > context.resumed_to) log.forget_unexecuted(stable);
   // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;
   if (log.bytes() > in_memory_max && context.now >= shelve_at) {
