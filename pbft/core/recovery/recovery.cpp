@@ -303,7 +303,7 @@ void Recovery::ask_for_checkpoint() {
 void Recovery::bound_record(ReplicaActions& out) {
   const std::uint64_t stable = checkpoints_.stable_sequence();
   const std::uint64_t reach = base_.sequence() + log_.capacity();
-  const bool is_short = base_.has() && reach < stable + context_.settings.window;
+  const bool is_short = reach < stable + context_.settings.window;
   const std::uint64_t bytes = context_.journal.bytes();
   const std::uint64_t share = context_.settings.log_bytes_max;
   const bool is_urgent = is_short || bytes > share || log_.left_bytes() > share;
@@ -315,7 +315,7 @@ void Recovery::bound_record(ReplicaActions& out) {
   const std::uint64_t bytes_max =
       is_spare ? context_.settings.record_bytes_max() : context_.settings.record_kept_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
-  const bool is_beyond = is_spare || context_.journal.last() > reach;
+  const bool is_beyond = is_spare || (base_.has() && context_.journal.last() > reach);
   if ((is_short && is_beyond) || context_.journal.stable_bytes() > bytes_max) {
     const bool is_well = facts_.is_untold && !facts_.is_service_lost;
     if (!is_well || !base_.advance_untold(stable, out)) {
