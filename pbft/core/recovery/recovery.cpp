@@ -503,7 +503,7 @@ void Recovery::trim() {
   };
   // The newest of its own is what it goes back to when its service fails, however far it lags.
   const std::array kept{
-      base_.sequence(), base_.before(), sequence_of(execution_.to_restore()), base_.flushing(),
+      base_.sequence(), sequence_of(execution_.to_restore()), base_.flushing(),
       sequence_of(snapshots_.newest_whole_up_to(context_.progress.last_executed))};
   snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
 }

@@ -9,9 +9,29 @@ constexpr Duration kFlushEvery = seconds(1);
 
 }  // namespace
 
+void RestartBase::resume_from(const CheckpointClaim& base) {
+  base_ = base.sequence;
+  has_state_ = base.service != Digest{};
+  hold(base);
+}
+
+// The disk may have lost parts of its state. Whose requests were executed then counts all the same.
+void RestartBase::hold(CheckpointClaim claim) {
+  if (!snapshots_.pin(claim)) {
+    claim.service = {};
+    if (!snapshots_.pin(claim)) return;
+  }
+  named_.push_back(claim);
+}
+
+void RestartBase::hold_only(std::size_t newest) {
+  for (; named_.size() > newest; named_.pop_front())
+    snapshots_.unpin(named_.front());
+}
+
 void RestartBase::give_up(ReplicaActions& out) {
-  const CheckpointClaim* claim = base_ ? snapshots_.find(*base_) : nullptr;
-  if (claim != nullptr && snapshots_.pin(*claim)) given_up_.push_back(*claim);
+  given_up_.insert(given_up_.end(), named_.begin(), named_.end());
+  named_.clear();
   base_.reset();
   context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
@@ -25,7 +45,8 @@ void RestartBase::advance(std::uint64_t proven, bool is_urgent, bool is_awaited,
   const bool soon = context_.now - flushed_at_ < kFlushEvery;
   // To a checkpoint without the service's state there is no way back.
   const CheckpointClaim* newest = snapshots_.newest_whole_up_to(proven);
-  if (newest == nullptr || (base_ && newest->sequence <= *base_)) {
+  const bool is_named = newest != nullptr && !named_.empty() && *newest == named_.back();
+  if (newest == nullptr || (base_ && newest->sequence < *base_) || is_named) {
     if (is_awaited && base_ && *base_ != before_ && !soon) flush(std::nullopt, out);
     return;
   }
@@ -55,10 +76,10 @@ bool RestartBase::advance_untold(std::uint64_t stable, ReplicaActions& out) {
 }
 
 void RestartBase::forget_state(ReplicaActions& out) {
-  const CheckpointClaim* claim = base_ && has_state_ ? snapshots_.find(*base_) : nullptr;
-  if (claim == nullptr) return;
+  if (!base_ || !has_state_ || named_.empty()) return;
   has_state_ = false;
-  context_.journal.base({claim->sequence, claim->order, claim->replies, {}}, out);
+  const CheckpointClaim& claim = named_.back();
+  context_.journal.base({claim.sequence, claim.order, claim.replies, {}}, out);
 }
 
 void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
@@ -69,7 +90,10 @@ void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
     snapshots_.unpin(given_up_.front());
     given_up_.pop_front();
   }
-  if (done && !flushed) before_ = base_.value_or(0);
+  if (done && !flushed) {
+    before_ = base_.value_or(0);
+    hold_only(1);
+  }
   if (!flushed || !done) return;
   // Another state may have taken its place at its number meanwhile, and its parts be gone.
   const CheckpointClaim* now = snapshots_.find(flushed->sequence);
@@ -77,6 +101,8 @@ void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
   before_ = base_.value_or(0);
   base_ = flushed->sequence;
   has_state_ = flushed->service != Digest{};
+  hold(*flushed);
+  hold_only(2);
   if (context_.membership.state_lost) {
     context_.membership.state_lost = false;
     context_.journal.membership(context_.membership, out);

@@ -32,10 +32,7 @@ class RestartBase {
   RestartBase(Context& context, Snapshots& snapshots) : context_(context), snapshots_(snapshots) {}
 
   // The journal names it.
-  void resume_from(const CheckpointClaim& base) {
-    base_ = base.sequence;
-    has_state_ = base.service != Digest{};
-  }
+  void resume_from(const CheckpointClaim& base);
   [[nodiscard]] bool has() const { return base_.has_value(); }
   // 0 when there is none.
   [[nodiscard]] std::uint64_t sequence() const { return base_.value_or(0); }
@@ -52,8 +49,7 @@ class RestartBase {
   }
 
   // It has turned out to be wrong: this replica has no state of its own to begin from. Its parts
-  // stay until it is certain that the disk does not name them any more. Requires that the base is
-  // not disowned yet.
+  // stay until it is certain that the disk does not name them any more.
   void give_up(ReplicaActions& out);
   // After every event. `proven`: the newest checkpoint up to this number may become the base. When
   // it is urgent, the record grows too long. When it is awaited, something else goes once no
@@ -70,6 +66,8 @@ class RestartBase {
   enum class State : std::uint8_t { resting, flushing, refused, flushing_again };
 
   void flush(const std::optional<CheckpointClaim>& claim, ReplicaActions& out);
+  void hold(CheckpointClaim claim);
+  void hold_only(std::size_t newest);
 
   Context& context_;
   Snapshots& snapshots_;
@@ -78,8 +76,11 @@ class RestartBase {
   std::uint64_t before_ = 0;
   bool has_state_ = true;                    // the base, on the disk
   std::optional<CheckpointClaim> flushing_;  // while it is; none: the base's record is waited for
-  std::deque<CheckpointClaim> given_up_;     // and pinned
-  std::size_t to_release_ = 0;               // of these, when the flush has ended
+  // What the disk may name, the base last: pinned here, since another state may take its place at
+  // its number.
+  std::deque<CheckpointClaim> named_;
+  std::deque<CheckpointClaim> given_up_;  // and still pinned
+  std::size_t to_release_ = 0;            // of these, when the flush has ended
   TimePoint flushed_at_{};
 };
 

@@ -242,6 +242,51 @@ TEST_CASE("A state that is replaced while it is flushed does not become the base
   CHECK(base->service == right);
 }
 
+// Its service was lost, and the others gave other replies, but have the same state.
+TEST_CASE("The base's parts stay when another state takes its place at its number") {
+  Subject backup(1, retaining_nothing());
+  backup.tick(seconds(2));
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const CheckpointMessage claim = *decode_checkpoint(*first_sent(backup, MessageType::checkpoint));
+  Subject other(1, retaining_nothing());
+  other.order(1, {request(1)});
+  other.executed(other.actions.executions.at(0).id, "another result");
+  const CheckpointMessage theirs = *decode_checkpoint(*first_sent(other, MessageType::checkpoint));
+  REQUIRE(theirs.replies != claim.replies);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(1, claim.order, theirs.replies, claim.service, ring(peer)));
+  const auto on_disk = [&] {
+    return *read_journal({backup.disk.begin(), backup.disk.end()}, kReplicas)->base;
+  };
+  REQUIRE(on_disk().replies == claim.replies);
+  // The disk has lost parts of its own state for a while, so that the group's is fetched.
+  backup.answers_flushes = false;
+  backup.restoring = Subject::Restores::fail;
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  backup.replica.on_service_state(false, backup.now, backup.actions);
+  backup.tick(milliseconds(1));
+  backup.restoring = Subject::Restores::succeed;
+  for (int round = 0; round < 50; ++round) {
+    backup.tick(milliseconds(100));
+    for (const auto& [digest, part] : other.parts.all())
+      backup.feed(encode_part_message(part, ring(2)));
+  }
+  REQUIRE(backup.parts.holds(theirs.replies));
+  // What the disk names is there until the disk names what is restored now.
+  CHECK(on_disk().replies == claim.replies);
+  CHECK(backup.parts.holds(claim.replies));
+  backup.answers_flushes = true;
+  for (int round = 0; round < 5; ++round) {
+    backup.actions.clear();
+    if (round == 0) backup.replica.on_parts_flushed(true, backup.now, backup.actions);
+    backup.answer();
+    backup.tick(seconds(2));
+  }
+  CHECK(on_disk().replies == theirs.replies);
+  CHECK(on_disk().service == claim.service);
+}
+
 TEST_CASE("A restarted replica votes at once on what is not stable, and else when it is asked") {
   ReplicaSettings settings;
   settings.checkpoint_interval = 4;
