@@ -9,9 +9,9 @@ RecordUse record_use(const RecordFacts& facts) {
     const bool is_stuck = facts.is_base_refused || facts.is_untold;
     return is_stuck ? RecordUse::spare : RecordUse::restart;
   }
-  // There is nothing to keep where it does not lead on from the base, unless all are so.
+  // There is nothing to keep where it leads on from nothing, unless it is so with all.
   const bool is_claimed = facts.is_state_claimed || facts.are_replies_claimed;
-  if (!facts.is_base_in_reach && is_claimed) return RecordUse::spare;
+  if (!facts.leads_on && is_claimed) return RecordUse::spare;
   if (facts.is_state_claimed && facts.is_claim_recent) return RecordUse::spare;
   if (!facts.are_replies_claimed) return RecordUse::only_way;
   return facts.is_claim_recent ? RecordUse::own_way : RecordUse::restart;

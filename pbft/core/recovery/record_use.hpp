@@ -32,7 +32,8 @@ struct RecordFacts {
   bool is_state_claimed = false;
   bool are_replies_claimed = false;
   bool is_claim_recent = false;
-  bool is_base_in_reach = false;  // there is one, and the log leads on from it
+  // The log leads on from the base, or from a later state of this replica's own.
+  bool leads_on = false;
 };
 
 [[nodiscard]] RecordUse record_use(const RecordFacts& facts);

@@ -346,13 +346,18 @@ RecordFacts Recovery::record_facts() const {
   facts.is_state_claimed = stable.service != Digest{};
   facts.are_replies_claimed = stable.replies != Digest{};
   facts.is_claim_recent = stable.sequence > context_.resumed_to;
-  facts.is_base_in_reach = is_base_in_reach();
+  facts.leads_on = leads_on();
   return facts;
+}
+
+bool Recovery::leads_on() const {
+  const bool is_from_base = base_.has() && log_.first_retained() <= base_.sequence() + 1;
+  return is_from_base || own_to_restore() != nullptr;
 }
 
 bool Recovery::keeps_way() const {
   const bool is_elsewhere = facts_.is_state_claimed && facts_.is_claim_recent;
-  return context_.journal.is_kept() && !is_elsewhere && is_base_in_reach() &&
+  return context_.journal.is_kept() && !is_elsewhere && leads_on() &&
          context_.journal.stable_bytes() <= context_.settings.record_kept_max();
 }
 

@@ -84,8 +84,8 @@ class Recovery {
   // So much lies behind the next batch, and is stable, that it fills the memory: it is to come as a
   // state.
   [[nodiscard]] bool is_far_behind() const;
-  // What lies behind the base may be all that leads to a state: the log keeps it, for as long as
-  // the record does.
+  // What lies behind its own last state may be all that leads to the others': the log keeps it, for
+  // as long as the record does.
   [[nodiscard]] bool keeps_way() const;
   // The service has no state, nothing is on its way to it, and others go on: for the ring's sake
   // the log drops what this replica does not come to.
@@ -149,9 +149,7 @@ class Recovery {
   // The record on the disk, from the base on, is to fit into the log of a restart.
   void bound_record(ReplicaActions& out);
   [[nodiscard]] RecordFacts record_facts() const;
-  [[nodiscard]] bool is_base_in_reach() const {
-    return base_.has() && log_.first_retained() <= base_.sequence() + 1;
-  }
+  [[nodiscard]] bool leads_on() const;
   void trim();
 
   Context& context_;

@@ -7,7 +7,7 @@ namespace prophecy::pbft::test {
 
 TEST_CASE("While the service has its state, the record is a restart's, until no base comes") {
   RecordFacts facts;
-  facts.is_base_in_reach = GENERATE(false, true);
+  facts.leads_on = GENERATE(false, true);
   facts.is_state_claimed = GENERATE(false, true);
   facts.are_replies_claimed = GENERATE(false, true);
   facts.is_claim_recent = GENERATE(false, true);
@@ -27,7 +27,7 @@ TEST_CASE("Once the service has lost its state, what others have decides about t
     bool state;
     bool replies;
     bool recent;
-    bool in_reach;
+    bool leads_on;
     RecordUse use;
   };
   using enum RecordUse;
@@ -49,7 +49,7 @@ TEST_CASE("Once the service has lost its state, what others have decides about t
   facts.is_state_claimed = row.state;
   facts.are_replies_claimed = row.replies;
   facts.is_claim_recent = row.recent;
-  facts.is_base_in_reach = row.in_reach;
+  facts.leads_on = row.leads_on;
   CHECK(record_use(facts) == row.use);
 }
 
