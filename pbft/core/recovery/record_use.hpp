@@ -32,7 +32,7 @@ struct RecordFacts {
   bool is_state_claimed = false;
   bool are_replies_claimed = false;
   bool is_claim_recent = false;
-  // The log leads on from the base, or from a later state of this replica's own.
+  // The log leads on from the service's state, or one of this replica's own that could be restored.
   bool leads_on = false;
 };
 

@@ -351,14 +351,16 @@ RecordFacts Recovery::record_facts() const {
 }
 
 bool Recovery::leads_on() const {
-  const bool is_from_base = base_.has() && log_.first_retained() <= base_.sequence() + 1;
-  return is_from_base || own_to_restore() != nullptr;
+  const std::uint64_t first = log_.first_retained();
+  if (!execution_.is_unreliable() && first <= context_.progress.last_executed + 1) return true;
+  return (base_.has() && first <= base_.sequence() + 1) || own_to_restore() != nullptr;
 }
 
 bool Recovery::keeps_way() const {
   const bool is_elsewhere = facts_.is_state_claimed && facts_.is_claim_recent;
+  const ReplicaSettings& settings = context_.settings;
   return context_.journal.is_kept() && !is_elsewhere && leads_on() &&
-         context_.journal.stable_bytes() <= context_.settings.record_kept_max();
+         log_.bytes() <= settings.record_kept_max() + 2 * settings.log_bytes_max;
 }
 
 bool Recovery::gives_way() const {

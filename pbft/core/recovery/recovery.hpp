@@ -84,8 +84,8 @@ class Recovery {
   // So much lies behind the next batch, and is stable, that it fills the memory: it is to come as a
   // state.
   [[nodiscard]] bool is_far_behind() const;
-  // What lies behind its own last state may be all that leads to the others': the log keeps it, for
-  // as long as the record does.
+  // What lies behind its own last state may be all that leads to the others': the log keeps it, as
+  // much as the record does.
   [[nodiscard]] bool keeps_way() const;
   // The service has no state, nothing is on its way to it, and others go on: for the ring's sake
   // the log drops what this replica does not come to.
