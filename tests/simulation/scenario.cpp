@@ -1,6 +1,7 @@
 #include "simulation/scenario.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <sstream>
 
 namespace prophecy::simulation {
@@ -20,6 +21,16 @@ std::uint64_t Scenario::liars() const {
     if (ingredient.is_lie()) liars |= std::uint64_t{1} << ingredient.node;
   }
   return liars;
+}
+
+std::uint32_t Scenario::services_lost() const {
+  std::uint64_t nodes = 0;
+  for (const Ingredient& ingredient : ingredients) {
+    const bool is_lost = ingredient.kind == IngredientKind::lost_service ||
+                         ingredient.kind == IngredientKind::wrong_service;
+    if (is_lost) nodes |= std::uint64_t{1} << ingredient.node;
+  }
+  return static_cast<std::uint32_t>(std::popcount(nodes));
 }
 
 bool Scenario::network_works() const {

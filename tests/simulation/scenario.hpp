@@ -57,6 +57,8 @@ struct Scenario {
 
   // Bits of replicas that lie at some time, and so count as faulty for good.
   [[nodiscard]] std::uint64_t liars() const;
+  // Replicas whose service loses its state by itself, noticed or not.
+  [[nodiscard]] std::uint32_t services_lost() const;
   // From the beginning: what is wrong is what replicas do, and what honestly differs.
   [[nodiscard]] bool network_works() const;
   // Likewise, and no replica is faulty: nothing is a reason to leave a view.
