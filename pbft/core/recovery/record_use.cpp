@@ -14,7 +14,8 @@ RecordUse record_use(const RecordFacts& facts) {
   if (!facts.leads_on && is_claimed) return RecordUse::spare;
   if (facts.is_state_claimed && facts.is_claim_recent) return RecordUse::spare;
   if (!facts.are_replies_claimed) return RecordUse::only_way;
-  return facts.is_claim_recent ? RecordUse::own_way : RecordUse::restart;
+  // All may have lost their services just now: the record stays until it is not needed.
+  return facts.is_claim_recent && !facts.is_base_coming ? RecordUse::own_way : RecordUse::restart;
 }
 
 }  // namespace prophecy::pbft

@@ -32,6 +32,8 @@ struct RecordFacts {
   bool is_state_claimed = false;
   bool are_replies_claimed = false;
   bool is_claim_recent = false;
+  // A state of its own is on its way to the disk, to be the base.
+  bool is_base_coming = false;
   // The log leads on from the service's state, or one of this replica's own that could be restored.
   bool leads_on = false;
 };

@@ -346,6 +346,7 @@ RecordFacts Recovery::record_facts() const {
   facts.is_state_claimed = stable.service != Digest{};
   facts.are_replies_claimed = stable.replies != Digest{};
   facts.is_claim_recent = stable.sequence > context_.resumed_to;
+  facts.is_base_coming = own != nullptr && own->sequence > base_.sequence();
   facts.leads_on = leads_on();
   return facts;
 }

@@ -53,4 +53,14 @@ TEST_CASE("Once the service has lost its state, what others have decides about t
   CHECK(record_use(facts) == row.use);
 }
 
+TEST_CASE("While a later base is on its way, the group waits for it although others answer") {
+  RecordFacts facts;
+  facts.is_service_lost = true;
+  facts.are_replies_claimed = true;
+  facts.is_claim_recent = true;
+  facts.leads_on = true;
+  facts.is_base_coming = true;
+  CHECK(record_use(facts) == RecordUse::restart);
+}
+
 }  // namespace prophecy::pbft::test
