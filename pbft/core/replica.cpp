@@ -228,8 +228,7 @@ void Replica::Machine::release() {
   if (done > retained) log.release_below(done - retained + 1);
   // What is retained is not in the way of the window.
   const std::uint64_t end = std::min(stable + context.settings.window, context.restart_reach);
-  const std::uint64_t passed = recovery.gives_way() ? stable : executed;
-  if (end > log.capacity()) log.release_below(std::min(passed, end - log.capacity()) + 1);
+  if (end > log.capacity()) log.release_below(std::min(executed, end - log.capacity()) + 1);
   const auto shorten = [&](std::uint64_t last, std::uint64_t bytes_max) {
     while (log.bytes() > bytes_max && log.first_retained() <= last)
       log.release_below(log.first_retained() + 1);
@@ -246,9 +245,14 @@ void Replica::Machine::release() {
       stable > std::max(context.resumed_to, context.progress.last_executed) &&
       execution.in_flight() == 0 && !recovery.goes_on() && !keeps_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
-  // What the service is busy with stays; what lies behind it does not, though it may be for long.
-  const bool is_busy = execution.in_flight() > 0 && recovery.is_far_behind();
-  if (is_busy && !keeps_way && stable > context.resumed_to) log.forget_unexecuted(stable);
+  // What the service is busy with stays, and the next one; what lies behind does not, though it may
+  // be for long. This replica has voted there, so that it takes no proposals for it.
+  const bool is_full = log.bytes() > 2 * context.settings.log_bytes_max;
+  if (is_full && execution.is_service_at_work() && recovery.is_far_behind() &&
+      recovery.is_state_elsewhere()) {
+    log.forget_unexecuted(context.progress.last_ordered + 2, stable);
+    context.dropped_until = stable;
+  }
   // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;
   if (log.bytes() > in_memory_max && context.now >= shelve_at) {

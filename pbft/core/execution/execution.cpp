@@ -584,7 +584,7 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
     if (!is_contradicted()) context_.reads_from = std::max(context_.reads_from, ahead_->sequence);
     leave_ahead();
   }
-  log_.forget_unexecuted(claim.sequence);
+  log_.forget_unexecuted(1, claim.sequence);
   has_sessions_ = true;
   progress.last_ordered = claim.sequence;
   progress.last_executed = claim.sequence;

@@ -156,6 +156,7 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   if (head.sequence <= context_.progress.last_ordered || head.sequence < log_.first_retained()) {
     return refuse(DropReason::duplicate);
   }
+  if (head.sequence <= context_.dropped_until) return refuse(DropReason::duplicate);
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
   if (head.sequence > high_water_mark() || is_far_ahead(head.sequence)) {
     // It has been sent in time, and comes again once this replica has room for it. (Not

@@ -157,6 +157,7 @@ bool Recovery::goes_on() const {
 // Without the next one, however large: it may be what the others are faster with. Bodies lie on the
 // disk.
 bool Recovery::is_far_behind() const {
+  if (context_.progress.last_ordered < context_.dropped_until) return true;
   const std::uint64_t bytes_max = 2 * context_.settings.log_bytes_max;
   return log_.bytes() > bytes_max &&
          log_.stable_content_bytes(context_.progress.last_ordered + 2) > bytes_max;
@@ -310,8 +311,8 @@ void Recovery::bound_record(ReplicaActions& out) {
   base_.advance(std::min(stable, context_.progress.last_executed), is_urgent, log_.left_bytes() > 0,
                 out);
   facts_ = record_facts();
-  record_use_ = record_use(facts_);
-  const bool is_spare = record_use_ == RecordUse::spare;
+  const RecordUse use = record_use(facts_);
+  const bool is_spare = use == RecordUse::spare;
   const std::uint64_t bytes_max =
       is_spare ? context_.settings.record_bytes_max() : context_.settings.record_kept_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
@@ -326,11 +327,9 @@ void Recovery::bound_record(ReplicaActions& out) {
     if (is_well && !base_.is_flushing()) base_.forget_state(out);
   }
   if (is_spare && log_.left_bytes() > bytes_max) log_.let_bodies_go(stable);
-  const bool is_bound = record_use_ == RecordUse::restart || record_use_ == RecordUse::only_way;
-  context_.restart_reach = base_.has() && is_bound ? reach : UINT64_MAX;
-  context_.restart_bytes = record_use_ == RecordUse::only_way
-                               ? context_.settings.record_bytes_max() + 2 * share
-                               : UINT64_MAX;
+  context_.restart_reach = base_.has() && !is_spare ? reach : UINT64_MAX;
+  context_.restart_bytes =
+      use == RecordUse::only_way ? context_.settings.record_bytes_max() + 2 * share : UINT64_MAX;
 }
 
 RecordFacts Recovery::record_facts() const {
@@ -346,27 +345,22 @@ RecordFacts Recovery::record_facts() const {
   facts.is_state_claimed = stable.service != Digest{};
   facts.are_replies_claimed = stable.replies != Digest{};
   facts.is_claim_recent = stable.sequence > context_.resumed_to;
-  facts.is_base_coming = own != nullptr && own->sequence > base_.sequence();
+  const CheckpointClaim* next = snapshots_.newest_whole_up_to(std::min(stable.sequence, executed));
+  facts.is_base_coming = next != nullptr && next->sequence > base_.sequence();
   facts.leads_on = leads_on();
   return facts;
 }
 
 bool Recovery::leads_on() const {
-  const std::uint64_t first = log_.first_retained();
-  if (!execution_.is_unreliable() && first <= context_.progress.last_executed + 1) return true;
-  return (base_.has() && first <= base_.sequence() + 1) || own_to_restore() != nullptr;
+  const bool is_well =
+      !execution_.is_unreliable() && log_.first_retained() <= context_.progress.last_executed + 1;
+  return is_well || own_to_restore() != nullptr;
 }
 
 bool Recovery::keeps_way() const {
-  const bool is_elsewhere = facts_.is_state_claimed && facts_.is_claim_recent;
-  const ReplicaSettings& settings = context_.settings;
-  return context_.journal.is_kept() && !is_elsewhere && leads_on() &&
-         log_.bytes() <= settings.record_kept_max() + 2 * settings.log_bytes_max;
-}
-
-bool Recovery::gives_way() const {
-  const bool is_needless = record_use_ == RecordUse::spare || record_use_ == RecordUse::own_way;
-  return is_needless && execution_.is_unreliable() && execution_.in_flight() == 0 && !goes_on();
+  if (!context_.journal.is_kept() || is_state_elsewhere() || !leads_on()) return false;
+  const std::uint64_t bytes_max = context_.settings.record_kept_max();
+  return log_.bytes() <= bytes_max || log_.stable_content_bytes(log_.first_retained()) <= bytes_max;
 }
 
 const CheckpointClaim* Recovery::own_to_restore() const {

@@ -85,11 +85,12 @@ class Recovery {
   // state.
   [[nodiscard]] bool is_far_behind() const;
   // What lies behind its own last state may be all that leads to the others': the log keeps it, as
-  // much as the record does.
+  // much as the record does. (Both without bodies, which lie on the disk.)
   [[nodiscard]] bool keeps_way() const;
-  // The service has no state, nothing is on its way to it, and others go on: for the ring's sake
-  // the log drops what this replica does not come to.
-  [[nodiscard]] bool gives_way() const;
+  // f+1 have claimed the stable checkpoint's, and have it.
+  [[nodiscard]] bool is_state_elsewhere() const {
+    return facts_.is_state_claimed && facts_.is_claim_recent;
+  }
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
@@ -161,7 +162,6 @@ class Recovery {
   RestartBase base_;
   PartServer server_;
   RecordFacts facts_;  // of the last event
-  RecordUse record_use_ = RecordUse::restart;
   State state_ = State::nothing;
   Service service_ = Service::as_it_was;
   bool is_away_ = false;  // the service

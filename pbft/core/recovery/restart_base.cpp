@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace prophecy::pbft {
 namespace {
 
@@ -79,6 +81,7 @@ void RestartBase::forget_state(ReplicaActions& out) {
   if (!base_ || !has_state_ || named_.empty()) return;
   has_state_ = false;
   const CheckpointClaim& claim = named_.back();
+  ASSERT(claim.sequence == *base_);
   context_.journal.base({claim.sequence, claim.order, claim.replies, {}}, out);
 }
 

@@ -63,6 +63,9 @@ struct Context {
   [[nodiscard]] bool is_record_full() const {
     return journal.stable_bytes() >= settings.record_bytes_max();
   }
+  // Up to it the log has dropped what lay behind a busy service: it comes as a state, or once more
+  // as what others have decided.
+  std::uint64_t dropped_until = 0;
   // So many others have voted alike to commit a batch that has not come.
   void note_unseen(std::uint64_t sequence, std::uint32_t votes) {
     if (votes >= quorum.weak) voted_until = std::max(voted_until, sequence);

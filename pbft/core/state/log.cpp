@@ -121,7 +121,7 @@ Frame Log::content_of(const Slot& slot, const Digest& batch) const {
 // What is prepared here is not forgotten: others may depend on this replica for it.
 void Log::forget_oldest_proposal(Slot& slot) {
   const auto is_kept = [&](const Proposal& p) {
-    return slot.prepared.has_value() && slot.prepared->batch == p.batch;
+    return (slot.prepared && slot.prepared->batch == p.batch) || slot.decided == p.batch;
   };
   const auto oldest = std::min_element(
       slot.proposals.begin(), slot.proposals.end(), [&](const Proposal& a, const Proposal& b) {
@@ -151,9 +151,12 @@ void Log::forget_content(std::uint64_t sequence, Proposal& proposal) {
   if (proposal.shelved) shelf_.drop(*std::exchange(proposal.shelved, std::nullopt));
   count_as_stable(proposal);
   if (sequence > bodies_gone_ && !proposal.bodies.empty() && all_whole(proposal.bodies)) {
-    left_bytes_ += bytes_of(proposal.bodies);
     auto& left = left_bodies_[sequence];
-    left.insert(left.end(), proposal.bodies.begin(), proposal.bodies.end());
+    for (const BodyHandle& body : proposal.bodies) {
+      if (std::find(left.begin(), left.end(), body) != left.end()) continue;  // it came once more
+      left.push_back(body);
+      left_bytes_ += bytes_of({body});
+    }
   }
   proposal.bodies.clear();
   proposal.bytes = 0;
@@ -213,9 +216,9 @@ void Log::shelve(std::uint64_t view, std::uint64_t bytes_max) {
   }
 }
 
-void Log::forget_unexecuted(std::uint64_t last) {
+void Log::forget_unexecuted(std::uint64_t first, std::uint64_t last) {
   for (Slot& slot : slots_) {
-    if (slot.sequence == 0 || slot.sequence > last || slot.execution != SlotExecution::none) {
+    if (slot.sequence < first || slot.sequence > last || slot.execution != SlotExecution::none) {
       continue;
     }
     const std::uint64_t sequence = slot.sequence;

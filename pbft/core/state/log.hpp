@@ -132,7 +132,7 @@ class Log {
   // Up to it everything counts as stable.
   void note_stable(std::uint64_t stable);
   // The state goes on behind this number: what was not executed up to it is of no use.
-  void forget_unexecuted(std::uint64_t last);
+  void forget_unexecuted(std::uint64_t first, std::uint64_t last);
   // The replica has lost its memory. What it said before counts no more: it may have been faulty
   // then, and others may be now.
   void forget_votes_of(NodeId replica);

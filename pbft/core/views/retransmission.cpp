@@ -290,8 +290,10 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
       if (is_small || is_own_turn(status.replica, sequence + turn)) {
-        // A decided batch is kept.
-        add(renewed(decided ? log_.content_of(*slot, batch) : slot->pre_prepare, batch));
+        // A decided batch is kept; or the view agrees on it once more, and waits for its bodies.
+        const Frame kept = decided ? log_.content_of(*slot, batch) : nullptr;
+        const bool is_of_view = kept == nullptr && slot->batch == batch;
+        add(renewed(is_of_view ? slot->pre_prepare : kept, batch));
       }
     }
     // MACs are made anew: session keys may have changed since.

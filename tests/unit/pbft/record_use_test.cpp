@@ -7,7 +7,8 @@ namespace prophecy::pbft::test {
 
 TEST_CASE("While the service has its state, the record is a restart's, until no base comes") {
   RecordFacts facts;
-  facts.leads_on = GENERATE(false, true);
+  facts.leads_on = true;
+  facts.is_base_coming = GENERATE(false, true);
   facts.is_state_claimed = GENERATE(false, true);
   facts.are_replies_claimed = GENERATE(false, true);
   facts.is_claim_recent = GENERATE(false, true);
@@ -22,45 +23,58 @@ TEST_CASE("While the service has its state, the record is a restart's, until no 
   }
 }
 
+namespace {
+
+struct Row {
+  bool state;
+  bool replies;
+  bool recent;
+  bool leads_on;
+  RecordUse use;
+};
+
+RecordFacts facts_of(const Row& row) {
+  RecordFacts facts;
+  facts.is_state_claimed = row.state;
+  facts.are_replies_claimed = row.replies;
+  facts.is_claim_recent = row.recent;
+  facts.leads_on = row.leads_on;
+  return facts;
+}
+
+}  // namespace
+
 TEST_CASE("Once the service has lost its state, what others have decides about the record") {
-  struct Row {
-    bool state;
-    bool replies;
-    bool recent;
-    bool leads_on;
-    RecordUse use;
-  };
   using enum RecordUse;
   const Row row = GENERATE(
       // Nobody is known to have anything: whether it leads on or not, nobody goes beyond it.
       Row{false, false, false, false, only_way}, Row{false, false, false, true, only_way},
       Row{false, false, true, false, only_way}, Row{false, false, true, true, only_way},
-      // They answer.
+      // They answer, which leads to no state.
       Row{false, true, false, false, spare}, Row{false, true, false, true, restart},
-      Row{false, true, true, false, spare}, Row{false, true, true, true, own_way},
+      Row{false, true, true, false, spare}, Row{false, true, true, true, restart},
       // They have a state, or had one when this replica was started.
       Row{true, false, false, false, spare}, Row{true, false, false, true, only_way},
       Row{true, false, true, false, spare}, Row{true, false, true, true, spare},
       Row{true, true, false, false, spare}, Row{true, true, false, true, restart},
       Row{true, true, true, false, spare}, Row{true, true, true, true, spare});
-  RecordFacts facts;
+  RecordFacts facts = facts_of(row);
   facts.is_service_lost = true;
-  facts.is_base_refused = GENERATE(false, true);
-  facts.is_state_claimed = row.state;
-  facts.are_replies_claimed = row.replies;
-  facts.is_claim_recent = row.recent;
-  facts.leads_on = row.leads_on;
   CHECK(record_use(facts) == row.use);
+  // A base that is coming is waited for first, unless the disk takes none.
+  facts.is_base_coming = true;
+  CHECK(record_use(facts) == (row.replies ? restart : only_way));
+  facts.is_base_refused = true;
+  CHECK(record_use(facts) == spare);
 }
 
-TEST_CASE("While a later base is on its way, the group waits for it although others answer") {
-  RecordFacts facts;
-  facts.is_service_lost = true;
-  facts.are_replies_claimed = true;
-  facts.is_claim_recent = true;
-  facts.leads_on = true;
-  facts.is_base_coming = true;
-  CHECK(record_use(facts) == RecordUse::restart);
+TEST_CASE(
+    "A service that is well, and cut off from what comes next, is no better than a lost one") {
+  using enum RecordUse;
+  const Row row =
+      GENERATE(Row{false, false, true, false, only_way}, Row{false, true, true, false, spare},
+               Row{true, true, true, false, spare}, Row{true, false, false, false, spare});
+  CHECK(record_use(facts_of(row)) == row.use);
 }
 
 }  // namespace prophecy::pbft::test
