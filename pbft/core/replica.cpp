@@ -249,7 +249,7 @@ void Replica::Machine::release() {
   // be for long. This replica has voted there, so that it takes no proposals for it.
   const bool is_full = log.bytes() > 2 * context.settings.log_bytes_max;
   if (is_full && execution.is_service_at_work() && recovery.is_far_behind() &&
-      recovery.is_state_elsewhere()) {
+      recovery.is_state_everywhere()) {
     log.forget_unexecuted(context.progress.last_ordered + 2, stable);
     context.dropped_until = stable;
   }

@@ -9,15 +9,12 @@ RecordUse record_use(const RecordFacts& facts) {
   if (!facts.is_service_lost && facts.leads_on) {
     return facts.is_untold ? RecordUse::spare : RecordUse::restart;
   }
-  // Equal replies lead to no state. But f+1 that answer execute what is ordered.
-  const RecordUse kept = facts.are_replies_claimed ? RecordUse::restart : RecordUse::only_way;
-  // All may have lost their services just now, and their power next.
-  if (facts.is_base_coming) return kept;
-  if (!facts.leads_on) {
-    return facts.is_state_claimed || facts.are_replies_claimed ? RecordUse::spare : kept;
-  }
-  // The service may be away for hours.
-  return facts.is_state_claimed && facts.is_claim_recent ? RecordUse::spare : kept;
+  // All may have lost their services just now, and their power next: what is to take the record's
+  // place is waited for. Else the service may be away for hours.
+  const bool is_elsewhere = facts.is_state_claimed && (facts.is_claim_recent || !facts.leads_on);
+  if (is_elsewhere && !facts.is_base_coming) return RecordUse::spare;
+  // Equal replies of f+1 may be one correct replica's and the liars', and lead to no state.
+  return facts.has_way || !facts.are_replies_claimed ? RecordUse::only_way : RecordUse::restart;
 }
 
 }  // namespace prophecy::pbft

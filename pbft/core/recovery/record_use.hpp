@@ -11,10 +11,10 @@ enum class RecordUse : std::uint8_t {
   // further than a restart could remember.
   restart,
   // No newer base comes, for this replica's reasons alone, and others have what a restart would
-  // need; or it leads to nothing. It is let go once it is long.
+  // need. It is let go once it is long.
   spare,
-  // As `restart`; and nobody is known to have a state, or to answer: what is ordered beyond it,
-  // nobody might ever execute.
+  // As `restart`; and this replica has no other way to a state that it knows of. It takes no
+  // proposals that would push it out: nobody might ever execute what is ordered beyond it.
   only_way,
 };
 
@@ -25,8 +25,11 @@ struct RecordFacts {
   bool is_service_lost = false;  // its state is unknown until another one is restored
   // The service is well, but has not told its state at the stable checkpoint.
   bool is_untold = false;
-  // The log leads on from the service's state, or one of this replica's own that could be restored.
+  // The log leads on from the service's state, from the base, or from one of this replica's own
+  // that could be restored.
   bool leads_on = false;
+  // Likewise, but not from a base without the service's state.
+  bool has_way = false;
   // Of the stable checkpoint: f+1 have claimed one state of the service, and f+1 the same replies;
   // and it lies behind all that was on record when this replica was started, so that no common
   // outage can have taken from them what they claimed.

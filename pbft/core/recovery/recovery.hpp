@@ -29,6 +29,7 @@
 // Also keeps the checkpoint that a restart begins from up to date on the disk (restart_base.hpp).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -87,9 +88,11 @@ class Recovery {
   // What lies behind its own last state may be all that leads to the others': the log keeps it, as
   // much as the record does. (Both without bodies, which lie on the disk.)
   [[nodiscard]] bool keeps_way() const;
-  // f+1 have claimed the stable checkpoint's, and have it.
-  [[nodiscard]] bool is_state_elsewhere() const {
-    return facts_.is_state_claimed && facts_.is_claim_recent;
+  // 2f+1 have claimed the stable checkpoint's since this replica was started: f+1 correct ones have
+  // it, or a later one.
+  [[nodiscard]] bool is_state_everywhere() const {
+    const int holders = std::popcount(checkpoints_.holders_of_service());
+    return facts_.is_claim_recent && static_cast<std::uint32_t>(holders) >= context_.quorum.stable;
   }
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
@@ -151,6 +154,7 @@ class Recovery {
   void bound_record(ReplicaActions& out);
   [[nodiscard]] RecordFacts record_facts() const;
   [[nodiscard]] bool leads_on() const;
+  [[nodiscard]] bool has_way() const;
   void trim();
 
   Context& context_;

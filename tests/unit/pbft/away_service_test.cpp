@@ -143,78 +143,41 @@ TEST_CASE("A service that was away before its first state was told is restored a
   CHECK(actions.restore->sequence == 0);
 }
 
-// Their states differ, or cannot be told: no record leads to one of them. This replica's vote may
-// be the last of a quorum all the same.
-class GroupWithoutState {
- public:
-  explicit GroupWithoutState(ReplicaSettings settings) : settings_(settings) {}
-
-  // The others do, with the votes of this replica, whose service stays away.
-  void go_on(Subject& backup, std::uint64_t batches) {
-    for (std::uint64_t end = next_ + batches; next_ < end; ++next_) {
-      backup.now += milliseconds(50);  // peers' signatures have an allowance
-      const Proposal proposal = pre_prepare(next_, {request(next_, std::string(200, 'o'))});
-      backup.feed(proposal.frame);
-      backup.feed(prepare(2, next_, proposal.batch));
-      REQUIRE(backup.sent(MessageType::commit) == kReplicas - 1);
-      backup.feed(commit(0, next_, proposal.batch));
-      backup.feed(commit(2, next_, proposal.batch));
-      lose_all(backup);
-      const Digest order = order_at(next_);
-      const Digest replies = sha256(as_bytes("their replies"));
-      for (const NodeId peer : {0u, 2u, 3u})
-        backup.feed(encode_checkpoint(next_, order, replies, {}, ring(peer)));
-      REQUIRE(backup.replica.status().last_stable == next_);
-    }
-  }
-
-  static void lose_all(Subject& backup) {
-    while (!backup.actions.executions.empty())
-      backup.executed(backup.actions.executions[0].id, "", ExecutionStatus::lost);
-  }
-
- private:
-  // As another replica claims it that has executed the same.
-  Digest order_at(std::uint64_t sequence) {
-    other_.now += milliseconds(50);
-    other_.order(sequence, {request(sequence, std::string(200, 'o'))});
-    other_.executed(other_.actions.executions.at(0).id, "", ExecutionStatus::done);
-    const CheckpointMessage claim = own_claim(other_);
-    for (const NodeId peer : {0u, 2u})
-      other_.feed(
-          encode_checkpoint(sequence, claim.order, claim.replies, claim.service, ring(peer)));
-    other_.now += seconds(2);
-    other_.tick(milliseconds(1));
-    return claim.order;
-  }
-
-  ReplicaSettings settings_;
-  Subject other_{1, settings_};
-  std::uint64_t next_ = 1;
-};
-
-TEST_CASE("A replica whose service is away goes on voting where others answer") {
+// Their replies are equal, but no state of theirs can be had: one of the two may be faulty, and the
+// other one is alone.
+TEST_CASE("Others' answers are no reason to give up the way back") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
-  SECTION("however much is on record") {
-    settings.log_bytes_max = 400;
-    Subject backup(1, settings);
-    backup.replica.on_service_state(true, backup.now, backup.actions);
-    GroupWithoutState(settings).go_on(backup, 100);
-  }
-  SECTION("however far, where it has no state to go back to") {
+  const bool by_numbers = GENERATE(false, true);
+  if (by_numbers) {
     settings.window = 16;
     settings.retained_batches = 4;
-    Subject before(1, settings);
-    before.replica.on_service_state(true, before.now, before.actions);
-    GroupWithoutState group(settings);
-    group.go_on(before, 10);
-    // Its disk has lost the state.
-    Subject backup(1, settings, before.restarted());
-    GroupWithoutState::lose_all(backup);
-    backup.now = before.now;
-    group.go_on(backup, 100);
+  } else {
+    settings.log_bytes_max = 400;
   }
+  Subject backup(1, settings);
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  std::uint64_t sequence = 1;
+  for (;; ++sequence) {
+    REQUIRE(sequence < 100);
+    backup.now += milliseconds(50);  // peers' signatures have an allowance
+    backup.order(sequence, {request(sequence, std::string(200, 'o'))});
+    if (backup.actions.executions.empty()) break;
+    backup.executed(backup.actions.executions[0].id, "", ExecutionStatus::lost);
+    const CheckpointMessage claim = own_claim(backup);
+    for (const NodeId peer : {0u, 2u}) {
+      backup.feed(encode_checkpoint(sequence, claim.order, sha256(as_bytes("their replies")), {},
+                                    ring(peer)));
+    }
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  }
+  CHECK(sequence > 10);
+  CHECK(backup.dropped(by_numbers ? DropReason::outside_water_marks : DropReason::queue_full) > 0);
+  backup.replica.on_service_state(false, backup.now, backup.actions);
+  backup.tick(milliseconds(1));
+  CHECK(backup.restores > 0);
+  REQUIRE_FALSE(backup.actions.executions.empty());
+  CHECK(backup.actions.executions[0].sigma >> 16 == 1);
 }
 
 // A state of kind `command` needs a running origin, and no other replica may have it.
