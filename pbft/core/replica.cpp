@@ -245,8 +245,8 @@ void Replica::Machine::release() {
       stable > std::max(context.resumed_to, context.progress.last_executed) &&
       execution.in_flight() == 0 && !recovery.goes_on() && !keeps_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
-  // What the service is busy with stays, and the next one; what lies behind does not, though it may
-  // be for long. This replica has voted there, so that it takes no proposals for it.
+  // The log keeps the batches that the service is busy with, and the next one, but not those
+  // behind. This replica has voted there, so that it takes no proposals for them.
   const bool is_full = log.bytes() > 2 * context.settings.log_bytes_max;
   if (is_full && execution.is_service_at_work() && recovery.is_far_behind() &&
       recovery.is_state_everywhere()) {

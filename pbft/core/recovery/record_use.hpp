@@ -18,6 +18,13 @@ enum class RecordUse : std::uint8_t {
   only_way,
 };
 
+// From where the log of this replica leads on.
+enum class WayBack : std::uint8_t {
+  none,
+  sessions,  // a base without the service's state, which tells whose requests were executed
+  state,     // the service's state, or one of this replica's own that could be restored
+};
+
 struct RecordFacts {
   bool is_base_refused = false;  // by the disk
   // A state of its own is on its way to the disk, to be the base.
@@ -25,14 +32,10 @@ struct RecordFacts {
   bool is_service_lost = false;  // its state is unknown until another one is restored
   // The service is well, but has not told its state at the stable checkpoint.
   bool is_untold = false;
-  // The log leads on from the service's state, from the base, or from one of this replica's own
-  // that could be restored.
-  bool leads_on = false;
-  // Likewise, but not from a base without the service's state.
-  bool has_way = false;
-  // Of the stable checkpoint: f+1 have claimed one state of the service, and f+1 the same replies;
-  // and it lies behind all that was on record when this replica was started, so that no common
-  // outage can have taken from them what they claimed.
+  WayBack way = WayBack::none;
+  // At the stable checkpoint f+1 have claimed one state of the service, and f+1 the same replies.
+  // It lies behind all that was on record when this replica was started, so that no common outage
+  // can have taken from them what they claimed.
   bool is_state_claimed = false;
   bool are_replies_claimed = false;
   bool is_claim_recent = false;

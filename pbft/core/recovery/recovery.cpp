@@ -347,26 +347,23 @@ RecordFacts Recovery::record_facts() const {
   facts.is_claim_recent = stable.sequence > context_.resumed_to;
   const CheckpointClaim* next = snapshots_.newest_whole_up_to(std::min(stable.sequence, executed));
   facts.is_base_coming = next != nullptr && next->sequence > base_.sequence();
-  facts.leads_on = leads_on();
-  facts.has_way = has_way();
+  facts.way = way_back();
   return facts;
 }
 
-bool Recovery::leads_on() const {
-  return (base_.has() && log_.first_retained() <= base_.sequence() + 1) || has_way();
-}
-
-bool Recovery::has_way() const {
+WayBack Recovery::way_back() const {
+  const std::uint64_t first = log_.first_retained();
   const Progress& progress = context_.progress;
-  const bool is_from_service = !execution_.is_unreliable() &&
-                               log_.first_retained() <= progress.last_executed + 1 &&
+  const bool is_from_service = !execution_.is_unreliable() && first <= progress.last_executed + 1 &&
                                progress.last_ordered >= context_.dropped_until;
-  return is_from_service || own_to_restore() != nullptr;
+  if (is_from_service || own_to_restore() != nullptr) return WayBack::state;
+  const bool is_from_base = base_.has() && first <= base_.sequence() + 1;
+  return is_from_base ? WayBack::sessions : WayBack::none;
 }
 
 bool Recovery::keeps_way() const {
   const bool is_elsewhere = facts_.is_state_claimed && facts_.is_claim_recent;
-  if (!context_.journal.is_kept() || is_elsewhere || !leads_on()) return false;
+  if (!context_.journal.is_kept() || is_elsewhere || way_back() == WayBack::none) return false;
   const std::uint64_t bytes_max = context_.settings.record_kept_max();
   return log_.bytes() <= bytes_max || log_.stable_content_bytes(log_.first_retained()) <= bytes_max;
 }

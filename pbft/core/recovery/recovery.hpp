@@ -85,8 +85,8 @@ class Recovery {
   // So much lies behind the next batch, and is stable, that it fills the memory: it is to come as a
   // state.
   [[nodiscard]] bool is_far_behind() const;
-  // What lies behind its own last state may be all that leads to the others': the log keeps it, as
-  // much as the record does. (Both without bodies, which lie on the disk.)
+  // The log keeps the batches behind this replica's own last state, which may be all that leads to
+  // the others', as much as the record does. (Both without bodies, which lie on the disk.)
   [[nodiscard]] bool keeps_way() const;
   // 2f+1 have claimed the stable checkpoint's since this replica was started: f+1 correct ones have
   // it, or a later one.
@@ -153,8 +153,7 @@ class Recovery {
   // The record on the disk, from the base on, is to fit into the log of a restart.
   void bound_record(ReplicaActions& out);
   [[nodiscard]] RecordFacts record_facts() const;
-  [[nodiscard]] bool leads_on() const;
-  [[nodiscard]] bool has_way() const;
+  [[nodiscard]] WayBack way_back() const;
   void trim();
 
   Context& context_;

@@ -76,8 +76,8 @@ class RestartBase {
   std::uint64_t before_ = 0;
   bool has_state_ = true;                    // the base, on the disk
   std::optional<CheckpointClaim> flushing_;  // while it is; none: the base's record is waited for
-  // What the disk may name, the base last: pinned here, since another state may take its place at
-  // its number.
+  // The checkpoints that the disk may name, the base last. They are pinned here, since another
+  // state may take their place at their number.
   std::deque<CheckpointClaim> named_;
   std::deque<CheckpointClaim> given_up_;  // and still pinned
   std::size_t to_release_ = 0;            // of these, when the flush has ended

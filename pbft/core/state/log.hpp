@@ -131,7 +131,8 @@ class Log {
 
   // Up to it everything counts as stable.
   void note_stable(std::uint64_t stable);
-  // The state goes on behind this number: what was not executed up to it is of no use.
+  // The state goes on behind the last number, or will: batches up to it that were not executed are
+  // of no use.
   void forget_unexecuted(std::uint64_t first, std::uint64_t last);
   // The replica has lost its memory. What it said before counts no more: it may have been faulty
   // then, and others may be now.

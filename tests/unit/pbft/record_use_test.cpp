@@ -1,4 +1,4 @@
-// What the record behind the base is good for, by what is known.
+// The use of the record behind the base, by what this replica knows.
 #include "pbft/core/recovery/record_use.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@ namespace prophecy::pbft::test {
 
 TEST_CASE("While the service has its state, the record is a restart's, until no base comes") {
   RecordFacts facts;
-  facts.leads_on = true;
+  facts.way = WayBack::state;
   facts.is_base_coming = GENERATE(false, true);
   facts.is_state_claimed = GENERATE(false, true);
   facts.are_replies_claimed = GENERATE(false, true);
@@ -38,8 +38,7 @@ RecordFacts facts_of(const Row& row) {
   facts.is_state_claimed = row.state;
   facts.are_replies_claimed = row.replies;
   facts.is_claim_recent = row.recent;
-  facts.leads_on = row.leads_on;
-  facts.has_way = row.leads_on;
+  facts.way = row.leads_on ? WayBack::state : WayBack::none;
   return facts;
 }
 
@@ -48,7 +47,7 @@ RecordFacts facts_of(const Row& row) {
 TEST_CASE("Once the service has lost its state, what others have decides about the record") {
   using enum RecordUse;
   const Row row = GENERATE(
-      // Nobody is known to have anything: whether it leads on or not, nobody goes beyond it.
+      // This replica knows of nobody who has anything. Nobody goes beyond the record then.
       Row{false, false, false, false, only_way}, Row{false, false, false, true, only_way},
       Row{false, false, true, false, only_way}, Row{false, false, true, true, only_way},
       // They answer, which leads to no state.
@@ -72,7 +71,7 @@ TEST_CASE("Once the service has lost its state, what others have decides about t
 TEST_CASE("A base without a state leads to none, and is kept no longer than others answer") {
   RecordFacts facts;
   facts.is_service_lost = true;
-  facts.leads_on = true;
+  facts.way = WayBack::sessions;
   facts.are_replies_claimed = GENERATE(false, true);
   facts.is_claim_recent = GENERATE(false, true);
   CHECK(record_use(facts) ==

@@ -276,7 +276,7 @@ TEST_CASE("The base's parts stay when another state takes its place at its numbe
       backup.feed(encode_part_message(part, ring(2)));
   }
   REQUIRE(backup.parts.holds(theirs.replies));
-  // What the disk names is there until the disk names what is restored now.
+  // The parts that the disk names are there until it names those of the restored state.
   CHECK(on_disk().replies == claim.replies);
   CHECK(backup.parts.holds(claim.replies));
   backup.answers_flushes = true;
