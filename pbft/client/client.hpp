@@ -31,7 +31,7 @@ enum class CallOutcome : std::uint8_t {
   agreed,
   timed_out,     // fewer than a quorum answered alike before the deadline; it may still execute
   overloaded,    // never sent: the queue was full
-  unavailable,   // too many replicas say that their service cannot answer
+  unavailable,   // too many replicas cannot answer, or nobody has the agreed result any more
   no_agreement,  // no quorum can answer alike any more; the operation may have executed
 };
 

@@ -19,6 +19,9 @@ constexpr std::uint32_t kSignedInRow = 8;
 constexpr Duration kSignsFor = seconds(10);
 // So long after the last reply the last f replicas are waited for, where others have none.
 constexpr Duration kLastRepliesAwaited = seconds(5);
+// So long behind the last reply a large result is asked for that a quorum agrees on: longer than a
+// replica that has it takes to be restarted.
+constexpr Duration kResultAwaited = seconds(30);
 
 }  // namespace
 
@@ -190,6 +193,10 @@ bool Client::Machine::lacks_replies(const Session& session, TimePoint now) const
          session.tally.undecided() <= settings_.faults && session.tally.unavailable() > 0;
 }
 
+bool Client::Machine::lacks_result(const Session& session, TimePoint now) {
+  return session.asked_for_result && now - session.heard_at >= kResultAwaited;
+}
+
 void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {
   const auto waiting = std::find_if(waiting_.begin(), waiting_.end(),
                                     [&](const Waiting& w) { return w.call == call; });
@@ -260,7 +267,7 @@ void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
       // A read that has no quorum by now is ordered. One that lacks only the result asks again.
       if (session.kind == CallKind::read_only && (!quorum || session.asked_for_result)) {
         fall_back(session, index, now, out);
-      } else if (!quorum && lacks_replies(session, now)) {
+      } else if (quorum ? lacks_result(session, now) : lacks_replies(session, now)) {
         fail(session, index, CallOutcome::unavailable, now, out);
       } else {
         session.asked_for_result = quorum;

@@ -106,6 +106,8 @@ class Client::Machine {
   // All but f replicas have said their last word, some of them that they have no reply, and the
   // others are silent: they may be faulty, and no quorum may ever come about.
   [[nodiscard]] bool lacks_replies(const Session& session, TimePoint now) const;
+  // A quorum agrees on a result that nobody sends: those who had it may have lost it since.
+  [[nodiscard]] static bool lacks_result(const Session& session, TimePoint now);
   // The result itself, if it is large, from this replica.
   [[nodiscard]] bool wants_result(const Session& session, const ReplyMessage& reply) const;
   // Held for calls that are not agreed on.

@@ -24,6 +24,15 @@ struct Caller {
     client.on_tick(now, actions);
   }
 
+  // False when nothing has ended until then.
+  bool ends_within(Duration time) {
+    for (const TimePoint end = now + time; now < end;) {
+      tick(milliseconds(100));
+      if (!actions.completions.empty()) return true;
+    }
+    return false;
+  }
+
   Client client;
   ClientActions actions;
   TimePoint now{};
@@ -311,18 +320,27 @@ TEST_CASE("A call does not wait for ever for f silent replicas where others have
   caller.submit(CallKind::ordered, minutes(1));
   caller.feed(reply(0, 1, "a"));
   caller.feed(reply(1, 1, "", 1 << 16, false, ReplyStatus::unavailable));
-  const auto wait = [&](Duration time) {
-    for (const TimePoint end = caller.now + time; caller.now < end;) {
-      caller.tick(milliseconds(100));
-      if (!caller.actions.completions.empty()) return true;
-    }
-    return false;
-  };
   // One of those two is correct, and may be late.
-  CHECK_FALSE(wait(seconds(7)));
+  CHECK_FALSE(caller.ends_within(seconds(7)));
   caller.feed(reply(2, 1, "", 1 << 16, false, ReplyStatus::unavailable));
-  CHECK_FALSE(wait(seconds(4)));
-  REQUIRE(wait(seconds(4)));
+  CHECK_FALSE(caller.ends_within(seconds(4)));
+  REQUIRE(caller.ends_within(seconds(4)));
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::unavailable);
+}
+
+TEST_CASE("A call does not wait for ever for a result that a quorum agrees on, and nobody sends") {
+  Caller caller;
+  caller.submit(CallKind::ordered, minutes(5));
+  const auto replier = decode_request(*caller.actions.sends[0].frame, kReplicas)->replier;
+  const NodeId a = (replier + 1) % kReplicas;
+  const NodeId b = (replier + 2) % kReplicas;
+  caller.feed(reply(a, 1, "lost", 1 << 16, false));
+  CHECK_FALSE(caller.ends_within(seconds(60)));  // two more may agree
+  caller.feed(reply(b, 1, "lost", 1 << 16, false));
+  // One that has it may be on its way back.
+  CHECK_FALSE(caller.ends_within(seconds(25)));
+  caller.feed(reply(b, 1, "lost", 1 << 16, false));  // tells nothing new
+  REQUIRE(caller.ends_within(seconds(10)));
   CHECK(caller.actions.completions[0].outcome == CallOutcome::unavailable);
 }
 
