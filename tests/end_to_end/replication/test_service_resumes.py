@@ -20,6 +20,7 @@ from harness.ports import PortReservation
 from harness.processes import waited_for_processor_s
 from harness.programs import program
 from harness.replicas import ReplicaGroup
+from harness.standstill import StandstillWatch
 
 AFTER_A_KILL_S = 0.3
 AFTER_A_CUT_S = 1.0
@@ -34,7 +35,7 @@ WORSE_MACHINE = "worse_machine.so"
 class Load:
     """prophecy-bench, with the client's environment."""
 
-    def __init__(self, group, seconds, wrapper=(), environment=()):
+    def __init__(self, group, seconds, watch, wrapper=(), environment=()):
         command = [*wrapper, "env", *environment, program("prophecy-bench"), "pbft",
                    "--group", group.folder / "group.toml", "--key-file",
                    group.folder / "client-1024.key", "--clients", CLIENTS, "--warm-up", 0.5,
@@ -42,6 +43,7 @@ class Load:
         self._process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
                                          stdout=subprocess.PIPE, text=True)
         self._seconds = seconds
+        self._watch = watch
         assert "measuring" in self._process.stdout.readline()
 
     def longest_call_s(self):
@@ -50,8 +52,12 @@ class Load:
         report = json.loads(output)
         assert self._process.returncode == 0 and not report["failed"], report
         longest = report["latency_us"]["max"] / 1e6
-        print(f"{report['agreed']} calls, the longest {longest:.3f} s")
+        print(f"{report['agreed']} calls, the longest {longest:.3f} s;"
+              f" the machine stood still for {self.stood_still_s():.3f} s")
         return longest
+
+    def stood_still_s(self):
+        return self._watch.stood_still_s()
 
     def stop(self):
         self._process.kill()
@@ -80,11 +86,12 @@ def group_of_four(hosts=None, prepare=lambda agent: None):
 
 @contextmanager
 def load_on(group, seconds, **where):
-    load = Load(group, seconds, **where)
-    try:
-        yield load
-    finally:
-        load.stop()
+    with StandstillWatch(group.folder) as watch:
+        load = Load(group, seconds, watch, **where)
+        try:
+            yield load
+        finally:
+            load.stop()
 
 
 def longest_wait_s(group):
@@ -99,8 +106,11 @@ def skip_when_starved(group, seconds):
 
 
 def check_longest_call(load, group, limit_s):
-    """Of it, the machine is answerable for what processes of the group waited for a processor."""
-    assert load.longest_call_s() < limit_s * patience() + 2 * longest_wait_s(group)
+    """Of it, the machine is answerable for what processes of the group waited for a processor, and
+    for how long it stood still."""
+    longest = load.longest_call_s()
+    allowed = limit_s * patience() + 2 * longest_wait_s(group) + load.stood_still_s()
+    assert longest < allowed, [agent.child.log() for agent in group if agent.child]
 
 
 def check_next_view(group, seconds):

@@ -8,6 +8,7 @@ from harness import Deployment
 from harness.build import patience
 from harness.http_client import RawConnection, curl
 from harness.processes import wait_until, waited_for_processor_s
+from harness.standstill import StandstillWatch
 from harness.writers import Writers
 
 # What is promised for the default settings, with disks synced; docs/protocol.md has what was measured.
@@ -55,7 +56,7 @@ def check_writes(deployment, writers, origins):
 
 
 def test_killed_primary_under_load():
-    with Deployment() as deployment:
+    with Deployment() as deployment, StandstillWatch(deployment.folder) as watch:
         writers = WritingClients(deployment)
         wait_until(lambda: len(writers.written) > 10, 20, "the first writes")
         writers.longest_wait_s = 0.0  # programs that have just started take their time
@@ -65,9 +66,10 @@ def test_killed_primary_under_load():
         writers.stop()
         check_writes(deployment, writers, (1, 2, 3))
         print(f"longest wait of a client: {writers.longest_wait_s:.3f} s")
-        # A busy machine is answerable for what agents waited for a processor.
+        # A busy machine is answerable for what agents waited for a processor, or all for a disk.
         starved = max(waited_for_processor_s(agent.child.pid) for agent in deployment.agents[1:])
-        assert writers.longest_wait_s < RESUMES_WITHIN_S * patience() + 2 * starved
+        allowed = RESUMES_WITHIN_S * patience() + 2 * starved + watch.stood_still_s()
+        assert writers.longest_wait_s < allowed
         for agent in deployment.agents[1:]:
             state, view = status_of(agent)
             assert state == "normal" and view >= 1
