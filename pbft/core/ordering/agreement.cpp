@@ -159,10 +159,8 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   if (head.sequence <= context_.dropped_until) return refuse(DropReason::duplicate);
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
   if (head.sequence > high_water_mark() || is_far_ahead(head.sequence)) {
-    // It has been sent in time, and comes again once this replica has room for it. (Not
-    // authenticated: what a primary gains by lies is that a late proposal counts as late alone.)
-    shown_beyond_ = std::max(shown_beyond_,
-                             std::min(head.sequence, high_water_mark() + context_.settings.window));
+    // It has been sent in time, and comes again once this replica has room for it.
+    times_.note_beyond(std::min(head.sequence, high_water_mark() + context_.settings.window));
     return refuse(DropReason::outside_water_marks);
   }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
@@ -238,7 +236,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   }
   if (!is_timely(*message)) return refuse(DropReason::time_refused);
   if (!vouched_for(*message, digests)) {
-    shown_.insert_or_assign(message->sequence, digests.batch);
+    times_.note_shown(message->sequence, digests.batch, done());
     return refuse(DropReason::bad_mac);
   }
   note_taken(slot, digests.batch);
@@ -254,25 +252,13 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
 // better than one that leaves that to others. A faulty backup cannot vote for a batch before it is
 // proposed: it does not know the digest.
 void Agreement::note_taken(const Slot& slot, const Digest& batch) {
-  ++taken_.all;
-  const auto voted = voted_for_.find({slot.sequence, batch});
-  if (voted != voted_for_.end() && context_.now - voted->second >= TakenProposals::kLateAfter) {
-    const std::uint32_t commits = slot.commits.count(batch);
-    if (commits < context_.quorum.weak) ++taken_.late;
-    const auto shown = shown_.find(slot.sequence);
-    const bool was_shown =
-        slot.sequence <= shown_beyond_ || (shown != shown_.end() && shown->second == batch);
-    const bool is_waited_for = commits < context_.quorum.committed;
-    if (is_waited_for && !was_shown && context_.named_by_primary >= slot.sequence) {
-      ++taken_.overtaken;
-    }
-  }
-  const std::uint64_t done = std::max(context_.progress.last_ordered, log_.first_retained() - 1);
-  voted_for_.erase(voted_for_.begin(), voted_for_.upper_bound({done, Digest{}}));
-  voted_for_.erase(voted_for_.lower_bound({slot.sequence, Digest{}}),
-                   voted_for_.lower_bound({slot.sequence + 1, Digest{}}));
-  shown_.erase(shown_.begin(), shown_.upper_bound(done));
-  shown_.erase(slot.sequence);
+  const std::uint32_t commits = slot.commits.count(batch);
+  times_.note_taken({.sequence = slot.sequence,
+                     .batch = batch,
+                     .is_weak = commits >= context_.quorum.weak,
+                     .is_committed = commits >= context_.quorum.committed,
+                     .is_named = context_.named_by_primary >= slot.sequence},
+                    context_.now, done());
 }
 
 // Of those that it may not vote on it vouches for nothing either.
@@ -431,7 +417,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
     case VoteSet::Outcome::added:
       if (vote->replica == context_.primary()) note_named(vote->sequence);
       if (slot.phase == SlotPhase::empty && prepare)
-        voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
+        times_.note_vote(vote->sequence, vote->batch, context_.now, done());
       if (slot.phase == SlotPhase::empty && !prepare)
         context_.note_unseen(vote->sequence, votes.count(vote->batch));
       advance(slot, out);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
+#include "pbft/core/ordering/proposal_times.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
 #include "pbft/core/ordering/service_pace.hpp"
-#include "pbft/core/ordering/taken_proposals.hpp"
 #include "pbft/core/state/checkpoints.hpp"
 #include "pbft/core/state/client_table.hpp"
 #include "pbft/core/state/context.hpp"
@@ -73,7 +73,7 @@ class Agreement {
   // once all that can be is handed out.
   void note_agreed();
   // Proposals of primaries, as this replica has taken them up.
-  [[nodiscard]] const TakenProposals& taken() const { return taken_; }
+  [[nodiscard]] const TakenProposals& taken() const { return times_.taken(); }
   // The highest sequence number that is taken up now.
   [[nodiscard]] std::uint64_t high_water_mark() const;
 
@@ -110,6 +110,10 @@ class Agreement {
   // The last of the batches that are committed without a gap behind that one.
   [[nodiscard]] std::uint64_t committed_from(std::uint64_t done) const;
   void note_taken(const Slot& slot, const Digest& batch);
+  // Nothing that is said of batches up to it matters any more.
+  [[nodiscard]] std::uint64_t done() const {
+    return std::max(context_.progress.last_ordered, log_.first_retained() - 1);
+  }
   void note_named(std::uint64_t sequence) {
     context_.named_by_primary = std::max(context_.named_by_primary, sequence);
   }
@@ -145,14 +149,8 @@ class Agreement {
   std::vector<BodyHandle> bodies_of_last_view_;
   std::uint64_t last_view_ends_ = 0;  // the highest number that names one of these
   std::vector<Allowance> contents_;   // bytes that each replica may have hashed
-  // When a backup first voted for a batch that is not here, by number.
-  std::map<std::pair<std::uint64_t, Digest>, TimePoint> voted_for_;
-  // Of each number, what the primary has shown last and this replica has refused for clients' MACs.
-  std::map<std::uint64_t, Digest> shown_;
-  // Up to it, beyond the high-water mark of then, the primary has shown what had no room here.
-  std::uint64_t shown_beyond_ = 0;
   Allowance signatures_in_vain_;
-  TakenProposals taken_;
+  ProposalTimes times_;
   std::uint64_t noted_ = 0;  // by note_agreed(), up to it
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;

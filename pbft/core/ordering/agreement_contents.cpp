@@ -147,9 +147,7 @@ void Agreement::on_bodies(ReplicaActions& out) {
 }
 
 void Agreement::keep_awaited_bodies() {
-  voted_for_.clear();
-  shown_.clear();
-  shown_beyond_ = 0;
+  times_.clear();
   bodies_of_last_view_.clear();
   for (const std::uint64_t sequence : awaiting_bodies_) {
     const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;

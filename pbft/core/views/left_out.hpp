@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
-#include "pbft/core/ordering/taken_proposals.hpp"
+#include "pbft/core/ordering/proposal_times.hpp"
 
 namespace prophecy::pbft {
 

@@ -30,6 +30,24 @@ constexpr Duration kLate = TakenProposals::kLateAfter;
 constexpr NodeId kSelf = 1;
 constexpr NodeId kShown = 3;  // the backup that gets all
 
+// A primary takes up no proposals, and a faulty backup votes for whatever it likes.
+TEST_CASE("What is said of proposals that never come is kept no longer than they are waited for") {
+  constexpr std::uint64_t kWindow = 8;
+  ProposalTimes times;
+  std::size_t most = 0;
+  for (std::uint64_t done = 0; done < 100; ++done) {
+    for (std::uint64_t sequence = done + 1; sequence <= done + kWindow; ++sequence) {
+      const Digest batch = sha256(as_bytes(std::to_string(sequence)));
+      times.note_vote(sequence, batch, TimePoint{}, done);
+      times.note_shown(sequence, batch, done);
+    }
+    times.note_vote(done, Digest{1}, TimePoint{}, done);
+    times.note_shown(done, Digest{1}, done);
+    most = std::max(most, times.size());
+  }
+  CHECK(most == 2 * kWindow);
+}
+
 // Backup 1, of view 0, and proposals that come some time after the other backup's vote for them.
 struct Backup : Subject {
   Backup() : Subject(kSelf) {}
