@@ -41,7 +41,7 @@ class Replica::Machine {
             parts),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum),
-        checkpoints(quorum),
+        checkpoints(quorum, context.settings.claims_kept()),
         snapshots(parts),
         writes(context, checkpoints),
         execution(context, log, clients, checkpoints, snapshots, parts, bodies, writes),

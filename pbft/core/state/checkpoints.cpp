@@ -21,8 +21,11 @@ bool adds_to(const CheckpointClaim& known, const CheckpointClaim& claim) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const QuorumRule& quorum)
-    : quorum_(quorum), claims_(quorum.replicas), lives_(quorum.replicas) {}
+Checkpoints::Checkpoints(const QuorumRule& quorum, std::size_t claims_kept)
+    : quorum_(quorum),
+      claims_kept_(claims_kept),
+      claims_(quorum.replicas),
+      lives_(quorum.replicas) {}
 
 CheckpointClaim Checkpoints::claimed_by(const CheckpointMessage& message) const {
   CheckpointClaim claim{message.sequence, message.order, {}, {}};
@@ -112,9 +115,9 @@ bool Checkpoints::keep(SignedClaim claim, bool is_vouched_for) {
     return other.claim.sequence > claim.claim.sequence;
   });
   const bool is_lowest = place == claims.begin();
-  if (claims.size() == kClaimsKept && is_lowest && !is_vouched_for) return false;
+  if (claims.size() == claims_kept_ && is_lowest && !is_vouched_for) return false;
   claims.insert(place, std::move(claim));
-  if (claims.size() > kClaimsKept) claims.erase(is_lowest ? claims.end() - 1 : claims.begin());
+  if (claims.size() > claims_kept_) claims.erase(is_lowest ? claims.end() - 1 : claims.begin());
   return true;
 }
 
@@ -183,7 +186,7 @@ void Checkpoints::replace_void(const SignedClaim& claim) {
 void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {
   ASSERT(claim.sequence > last_own());
   own_.push_back({0, claim, std::move(frame)});
-  if (own_.size() > kClaimsKept) own_.pop_front();
+  if (own_.size() > claims_kept_) own_.pop_front();
 }
 
 void Checkpoints::forget_own_above(std::uint64_t sequence) {

@@ -52,7 +52,10 @@ class Checkpoints {
     bool is_void = false;
   };
 
-  explicit Checkpoints(const QuorumRule& quorum);
+  // So many claims of each replica are remembered. Correct replicas are no further apart than the
+  // window: with room for all checkpoints within it, each becomes stable once 2f+1 have come to it,
+  // however far some of them are ahead. Beyond that a later one has to serve.
+  Checkpoints(const QuorumRule& quorum, std::size_t claims_kept);
 
   // A claim whose signature was verified, with the frame that makes it; this replica's own too.
   Outcome record(NodeId replica, const CheckpointClaim& claim, Frame frame);
@@ -132,10 +135,6 @@ class Checkpoints {
   void frames_above(std::uint64_t sequence, std::vector<Frame>& out) const;
 
  private:
-  // So many claims of one replica are remembered. Correct replicas cannot be further apart than
-  // the window, and of the checkpoints within it a later one serves as well.
-  static constexpr std::size_t kClaimsKept = 16;
-
   [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
                                                std::uint64_t sequence);
   [[nodiscard]] const SignedClaim* find_own(std::uint64_t sequence) const;
@@ -153,6 +152,7 @@ class Checkpoints {
   [[nodiscard]] Digest certified(Digest CheckpointClaim::*root) const;
 
   QuorumRule quorum_;
+  std::size_t claims_kept_;
   std::vector<std::vector<SignedClaim>> claims_;  // by replica, rising
   std::vector<std::uint64_t> lives_;              // the newest incarnation, by replica
   std::uint64_t lives_begun_ = 0;

@@ -28,6 +28,11 @@ struct ReplicaSettings {
   std::uint64_t checkpoint_bytes = 32 * 1024 * 1024;
   // High water mark: the last stable checkpoint plus this. At least two intervals.
   std::uint64_t window = 512;
+  // Claims of checkpoints of one replica: for all within the window, and for those that are due by
+  // their bytes while twice log_bytes_max are full.
+  [[nodiscard]] std::uint64_t claims_kept() const {
+    return window / checkpoint_interval + 2 * log_bytes_max / checkpoint_bytes + 8;
+  }
   // Batches kept behind the last stable checkpoint, for replicas that lag.
   std::uint64_t retained_batches = 512;
   // Batches are executed, and clients answered, when they are prepared, one message delay before

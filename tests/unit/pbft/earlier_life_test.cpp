@@ -78,7 +78,7 @@ TEST_CASE("A repair ends when those that claimed its state turn out to have lost
 
 TEST_CASE("What a state is compared with is what is claimed in this life") {
   const CheckpointClaim own{1, sha256(as_bytes("order")), {}, sha256(as_bytes("state"))};
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   const auto claimed = [&](NodeId from, std::uint64_t incarnation = 0) {
     return encode_checkpoint(own.sequence, own.order, own.replies, own.service, ring(from),
                              incarnation);

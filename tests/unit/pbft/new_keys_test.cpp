@@ -121,7 +121,7 @@ TEST_CASE("A certificate with a void signature is shown to nobody once there is 
 }
 
 TEST_CASE("A replica shows its own signature besides the certificate that it has") {
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   const CheckpointClaim claim{1, sha256(as_bytes("order")), {}, {}};
   const auto claimed = [&](NodeId from) {
     return encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(from));

@@ -119,7 +119,7 @@ struct Record {
   MemoryPartStore parts;
   Log log{kSpan, kReplicas, 0, parts};
   Journal journal{true};
-  Checkpoints checkpoints{QuorumRule::standard(1)};
+  Checkpoints checkpoints{QuorumRule::standard(1), 16};
   ReplicaActions out;
   std::map<Bytes, Bytes> disk;
   std::uint64_t view = 0;

@@ -159,7 +159,7 @@ Checkpoints::Outcome record(Checkpoints& checkpoints, NodeId replica,
 }
 
 TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable one") {
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   // A replica that claims at random pushes out its own claims only.
   for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
     record(checkpoints, 3, {sequence * 7, kB, kB, kB});
@@ -191,7 +191,7 @@ std::vector<NodeId> signers(const Checkpoints& checkpoints, std::uint64_t sequen
 TEST_CASE(
     "Who claims two things at a checkpoint still completes the certificate that others have") {
   using Outcome = Checkpoints::Outcome;
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   CHECK(record(checkpoints, 1, {8, kB, kA, kA}) == Outcome::added);
   CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Outcome::added);
   CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::conflicting);
@@ -202,7 +202,7 @@ TEST_CASE(
 
 TEST_CASE("Claims far ahead do not keep a replica from completing a certificate") {
   using Outcome = Checkpoints::Outcome;
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   for (std::uint64_t sequence = 100; sequence < 200; ++sequence)
     (void)record(checkpoints, 1, {sequence, kB, kA, kA});
   CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::old);
@@ -212,7 +212,7 @@ TEST_CASE("Claims far ahead do not keep a replica from completing a certificate"
 }
 
 TEST_CASE("The certificate of a stable checkpoint is the equal signed claims, by replica") {
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   CHECK(checkpoints.certificate().empty());
   record(checkpoints, 1, {8, kB, kA, kA});  // a faulty one: another order
   record(checkpoints, 3, {8, kA, kA, kA});
@@ -234,7 +234,7 @@ TEST_CASE("The certificate of a stable checkpoint is the equal signed claims, by
 }
 
 TEST_CASE("f+1 equal claims certify a state; honest differences stop nothing") {
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   record(checkpoints, 0, {8, kA, kA, kA});
   record(checkpoints, 1, {8, kA, kA, kB});
   CHECK(record(checkpoints, 2, {8, kA, kB, Digest{}}) == Checkpoints::Outcome::stable);
@@ -250,7 +250,7 @@ TEST_CASE("f+1 equal claims certify a state; honest differences stop nothing") {
 }
 
 TEST_CASE("A statement may follow where there was none; one that was made stays") {
-  Checkpoints checkpoints(QuorumRule::standard(1));
+  Checkpoints checkpoints(QuorumRule::standard(1), 16);
   record(checkpoints, 0, {8, kA, Digest{}, Digest{}});
   record(checkpoints, 1, {8, kA, kB, kB});
   CHECK(record(checkpoints, 2, {8, kA, Digest{}, Digest{}}) == Checkpoints::Outcome::stable);
