@@ -243,7 +243,7 @@ void Replica::Machine::release() {
   }
   const bool waits_for_state =
       stable > std::max(context.resumed_to, context.progress.last_executed) &&
-      execution.in_flight() == 0 && !recovery.goes_on() && !keeps_way;
+      execution.ordered_in_flight() == 0 && !recovery.goes_on() && !keeps_way;
   if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
   // The log keeps the batches that the service is busy with, and the next one, but not those
   // behind. This replica has voted there, so that it takes no proposals for them.

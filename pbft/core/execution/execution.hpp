@@ -97,7 +97,9 @@ class ExecutionStage {
   [[nodiscard]] const CheckpointClaim* to_restore() const {
     return to_restore_ ? &*to_restore_ : nullptr;
   }
+  // Of requests that were handed to the service, reads among them; and without these.
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::uint64_t ordered_in_flight() const { return ordered_in_flight_; }
   // A write may have been lost on the way to the service, or one too many has reached it: nothing
   // is voted on until it is restored.
   [[nodiscard]] bool is_unreliable() const { return unreliable_ || is_contradicted(); }

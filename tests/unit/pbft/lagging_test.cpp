@@ -145,6 +145,28 @@ TEST_CASE("A state that nobody hands over any more is not waited for: there is a
   CHECK(last_asked() == 2);
 }
 
+// Batch 1 never comes, and the state that takes its place takes its time.
+TEST_CASE("What others order meanwhile does not fill the memory, whatever clients read") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 2000;
+  settings.retained_batches = 100;
+  Subject backup(1, settings);
+  backup.feed(request(1, "read", true, 0, kAnotherSession));
+  REQUIRE(backup.actions.executions.size() == 1);  // and has no answer
+  std::uint64_t most = 0;
+  for (std::uint64_t sequence = 2; sequence <= 80; ++sequence) {
+    backup.now += milliseconds(50);  // peers' signatures have an allowance
+    backup.order(sequence, {request(sequence, std::string(300, 'o'))});
+    const Digest theirs = sha256(as_bytes(std::to_string(sequence)));
+    make_stable(backup, sequence, theirs, theirs, theirs);
+    most = std::max(most, backup.replica.status().log_bytes);
+  }
+  CHECK(backup.replica.status().last_stable == 80);
+  CHECK(most > settings.log_bytes_max);
+  CHECK(most < 3 * settings.log_bytes_max);
+}
+
 TEST_CASE("What others order while the service is busy with one batch does not fill the memory") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
