@@ -222,7 +222,9 @@ bool Adoption::advance(ReplicaActions& out) {
     execution_.look(out);
   }
   if (state_ != AdoptionState::agreed || !is_agreed()) return false;
-  if (context_.progress.last_ordered > order_->at || !recovery_.adopt(order_->at, out)) {
+  // It may have been lost since this replica looked.
+  if (context_.progress.last_ordered > order_->at || !recovery_.knows_sessions() ||
+      !recovery_.adopt(order_->at, out)) {
     end("the record of whose requests were executed cannot be read");
     return false;
   }
