@@ -16,6 +16,8 @@ namespace {
 // What one replica may fetch in each such time.
 constexpr Duration kReplicaServingTime = milliseconds(50);
 constexpr std::uint64_t kReplicaServedBytesMax = std::uint64_t{8} << 20;
+// Each is a frame to make, however small.
+constexpr std::uint64_t kPartCostMin = 16 * 1024;
 // Of results that nobody else has confirmed yet, over all calls. A faulty replica that is asked for
 // results makes them as large as it likes.
 constexpr std::uint64_t kUnconfirmedBytesMax = std::uint64_t{32} << 20;
@@ -50,9 +52,11 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
   if (reply->tentative && !settings_.tentative_execution) return drop(DropReason::not_wanted);
   learn_view(reply->replica, reply->view);
   if (reply->status == ReplyStatus::stale) return on_stale(session, index, *reply, now, out);
+  const bool is_first = session.tally.replies()[reply->replica].vote == ReplyTally::Vote::none;
   if (!session.tally.add(reply->replica, *reply, wants_result(session, *reply)))
     return drop(DropReason::duplicate);
-  session.heard_at = now;
+  // A faulty replica may go on with tentative ones, of one view after the other.
+  if (is_first || !reply->tentative) session.heard_at = now;
   if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
   evaluate(session, index, now, out);
 }
@@ -110,7 +114,7 @@ void Client::Machine::on_fetch_parts(ByteView frame, TimePoint now, ClientAction
     const auto part = find_part(digest);
     // The call may have ended. The other replicas have it then.
     if (!part) return drop(DropReason::not_wanted);
-    served.bytes += part->size();
+    served.bytes += std::max<std::uint64_t>(part->size(), kPartCostMin);
     ++counters_.parts_served;
     out.sends.push_back({message->replica, 0, encode_part_message(*part, keys_)});
   }

@@ -71,7 +71,8 @@ struct TentativeCaller {
               return settings;
             }(),
             ring(kClient)) {
-    client.submit(as_bytes("op"), CallKind::ordered, now + seconds(10), now, actions);
+    client.submit(as_bytes("op"), CallKind::ordered, now + minutes(1), now, actions);
+    replier = decode_request(*actions.sends.at(0).frame, kReplicas)->replier;
   }
   void feed(const Frame& frame) {
     actions.clear();
@@ -82,6 +83,7 @@ struct TentativeCaller {
   TimePoint now{};
   Client client;
   ClientActions actions;
+  NodeId replier = 0;
 };
 
 }  // namespace
@@ -318,6 +320,22 @@ TEST_CASE("Who contradicts what a correct replica has prepared in the same view 
   REQUIRE(caller.actions.refuted.size() == 1);
   CHECK(caller.actions.refuted[0].replica == 3);
   CHECK(caller.actions.refuted[0].refuted_digest == sha256(as_bytes("bad")));
+}
+
+TEST_CASE("Tentative replies of one view after the other do not keep a call waiting") {
+  TentativeCaller caller;
+  const auto other = [&](NodeId step) { return (caller.replier + step) % kReplicas; };
+  caller.feed(reply(other(1), 1, "lost", 1 << 16, false));
+  caller.feed(reply(other(2), 1, "lost", 1 << 16, false));
+  std::uint64_t view = 0;
+  while (caller.actions.completions.empty() && view < 50) {
+    caller.now += seconds(1);
+    caller.feed(tentative_reply(other(3), ++view, "another"));
+    caller.client.on_tick(caller.now, caller.actions);
+  }
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::unavailable);
+  CHECK(view > 20);
 }
 
 }  // namespace prophecy::pbft::test
