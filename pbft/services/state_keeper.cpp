@@ -33,7 +33,7 @@ void StateKeeper::snapshot(PartStore& parts, Service::SnapshotDone done) {
     auto root = state_->snapshot(*pipe_);
     answer([this, done, root = std::move(root)] {
       // Its parts would stay until the next start, and each attempt would leave others.
-      if (!root) pipe_->discard_kept();
+      if (!root) pipe_->release();
       done(root);
     });
   });

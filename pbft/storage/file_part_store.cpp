@@ -147,6 +147,10 @@ void FilePartStore::unpin(const Digest& root) {
   }
 }
 
+void FilePartStore::let_go(const Digest& root) {
+  (void)references_.unpin(root, [this](const Digest& digest) { return children_of(digest); });
+}
+
 void FilePartStore::remove(const Digest& digest) {
   const auto known = parts_.find(digest);
   if (known == parts_.end()) return;

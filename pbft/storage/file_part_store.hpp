@@ -113,6 +113,7 @@ class FilePartStore final : public PartStore {
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   void unpin(const Digest& root) override;
+  void let_go(const Digest& root) override;
   // Removes what no pinned root leads to.
   void sweep();
 

@@ -41,6 +41,10 @@ void MemoryPartStore::unpin(const Digest& root) {
   }
 }
 
+void MemoryPartStore::let_go(const Digest& root) {
+  (void)references_.unpin(root, [this](const Digest& digest) { return children_of(digest); });
+}
+
 void MemoryPartStore::remove(const Digest& digest) {
   const auto found = parts_.find(digest);
   bytes_ -= found->second.size();

@@ -19,6 +19,7 @@ class MemoryPartStore : public PartStore {
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   void unpin(const Digest& root) override;
+  void let_go(const Digest& root) override;
   // Removes what no pinned root leads to.
   void sweep();
 

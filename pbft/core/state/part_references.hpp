@@ -18,8 +18,8 @@
 
 namespace prophecy::pbft {
 
-// With 4096 children each, far more than any disk holds.
-constexpr std::uint32_t kPartHeightMax = 64;
+// A state has a part or two for each level of folders, and more where a folder or a file is large.
+constexpr std::uint32_t kPartHeightMax = 2048;
 
 class PartReferences {
  public:

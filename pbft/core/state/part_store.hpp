@@ -2,7 +2,8 @@
 // what two snapshots have in common lies there once, and damage is found by reading.
 //
 // A part is kept for as long as a pinned root leads to it. One that was kept and that no root leads
-// to yet stays until the store is swept: a snapshot is made, or fetched, before its root is pinned.
+// to yet stays until the store is swept, or somebody who has it as well lets it go: who fills the
+// store, and has not come to the root, pins what is there so far.
 // Children are kept before the part that names them. Pins do not outlast the process: at its start
 // it pins the roots that it remembers elsewhere, and sweeps what is left over.
 //
@@ -50,6 +51,8 @@ class PartStore {
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;
+  // Likewise, but what no other pinned root leads to stays, as what was kept and never pinned.
+  virtual void let_go(const Digest& root) = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -12,7 +12,7 @@ namespace prophecy::pbft {
 // Open folders on the way down hold a descriptor each. Beyond the first a state is full, beyond the
 // second there is no snapshot.
 constexpr std::size_t kFolderDepthFull = 100;
-constexpr std::size_t kFolderDepthMax = 400;
+constexpr std::size_t kFolderDepthMax = 400;  // with kIndexLevelMax, within kPartHeightMax
 
 struct FolderRules {
   explicit FolderRules(const FolderSettings& settings)

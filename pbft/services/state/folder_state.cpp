@@ -27,7 +27,7 @@ Result<UniqueFd> FolderState::open_folder() {
 Result<Digest> FolderState::snapshot(PartPipe& parts) {
   auto folder = open_folder();
   if (!folder) return folder.error();
-  const auto held = held_root_ ? parts.holds(*held_root_) : Result<bool>(false);
+  const auto held = held_root_ ? parts.hold(*held_root_) : Result<bool>(false);
   if (!held) return held.error();
   const auto losses = parts.losses();
   if (!losses) return losses.error();

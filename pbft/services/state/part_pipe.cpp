@@ -30,7 +30,22 @@ struct PartPipe::Shared {
   std::size_t bytes_in_flight = 0;
   const PartStore* store = nullptr;  // the loop's own
   PartStore* writable = nullptr;     // the loop's own
-  std::vector<Digest> kept;          // likewise: new ones
+
+  struct Held {
+    Digest part{};
+    bool is_new = false;
+  };
+  // Parts that are pinned for the worker, children first, and where.
+  std::vector<Held> held;
+  PartStore* held_in = nullptr;
+
+  // Requires that the part and its children are there.
+  [[nodiscard]] bool hold(const Digest& part, bool is_new) {
+    if (!writable->pin(part)) return false;
+    held.push_back({part, is_new});
+    held_in = writable;
+    return true;
+  }
 };
 
 PartPipe::PartPipe(boost::asio::io_context& loop)
@@ -41,18 +56,24 @@ PartPipe::~PartPipe() {
 }
 
 void PartPipe::open(const PartStore& store, PartStore* writable) {
+  // Of the snapshot before, the root is pinned elsewhere by now.
+  if (writable != nullptr) release();
   const std::lock_guard lock(shared_->mutex);
   shared_->store = &store;
   shared_->writable = writable;
   shared_->keep_failed = false;
-  shared_->kept.clear();
 }
 
-void PartPipe::discard_kept() {
-  // Parents first, as they are.
-  for (auto digest = shared_->kept.rbegin(); digest != shared_->kept.rend(); ++digest)
-    shared_->writable->discard(*digest);
-  shared_->kept.clear();
+void PartPipe::release() {
+  // Parents first, as they are. What was there before is another's, though it has no pin.
+  for (auto held = shared_->held.rbegin(); held != shared_->held.rend(); ++held) {
+    if (held->is_new) {
+      shared_->held_in->unpin(held->part);
+    } else {
+      shared_->held_in->let_go(held->part);
+    }
+  }
+  shared_->held = {};
 }
 
 void PartPipe::close() {
@@ -81,9 +102,11 @@ bool PartPipe::ask(const std::function<void()>& question) {
   return *answered;
 }
 
-Result<bool> PartPipe::holds(const Digest& digest) {
+Result<bool> PartPipe::hold(const Digest& root) {
   bool result = false;
-  if (!ask([&] { result = shared_->store->holds(digest); })) return service_stopped();
+  const bool is_answered =
+      ask([&] { result = shared_->writable->is_pinned(root) && shared_->hold(root, false); });
+  if (!is_answered) return service_stopped();
   return result;
 }
 
@@ -123,9 +146,8 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
     }
     // Not under the lock: the worker hashes the next one meanwhile.
     const bool is_new = wanted && !shared->writable->holds(digest);
-    const bool failed = is_new && !shared->writable->keep(digest, part);
-    if (is_new && !failed) shared->kept.push_back(digest);
-    if (failed) {
+    const bool is_there = wanted && (!is_new || shared->writable->keep(digest, part));
+    if (wanted && !(is_there && shared->hold(digest, is_new))) {
       const std::lock_guard lock(shared->mutex);
       shared->keep_failed = true;
       shared->changed.notify_all();

@@ -4,8 +4,12 @@
 // (part_store.hpp), what came last counts as on its way. What is done on the loop at a time is one
 // part's worth.
 //
-// open(), discard_kept(), close() and the destructor belong to the event loop; everything else to
-// the worker.
+// Whatever is kept, or was there already, is pinned until the next work that keeps something, or
+// release(): a snapshot takes minutes, and meanwhile bodies and other states that have parts in
+// common with it come and go.
+//
+// open(), release(), close() and the destructor belong to the event loop; everything else to the
+// worker.
 #pragma once
 
 #include <functional>
@@ -30,16 +34,18 @@ class PartPipe {
   PartPipe(const PartPipe&) = delete;
   PartPipe& operator=(const PartPipe&) = delete;
 
-  // The stores of the work to come; `writable` is null when nothing is to be kept.
+  // The stores of the work to come; `writable` is null when nothing is to be kept. A store that was
+  // written to has to live until release(), or the next one is opened.
   void open(const PartStore& store, PartStore* writable);
-  // What was kept since then, and was not there before, is nobody's. What the store has pinned
-  // meanwhile stays.
-  void discard_kept();
+  // What was kept since then is nobody's: what was not there before goes, but for what others have
+  // pinned.
+  void release();
   // Whatever the worker waits for, or asks for later, fails. No store is touched any more.
   void close();
 
   [[nodiscard]] bool closed() const;
-  [[nodiscard]] Result<bool> holds(const Digest& digest);
+  // Whether all below the root is there, and stays.
+  [[nodiscard]] Result<bool> hold(const Digest& root);
   // As of the store.
   [[nodiscard]] Result<std::uint64_t> losses();
   [[nodiscard]] Result<Bytes> read(const Digest& digest);

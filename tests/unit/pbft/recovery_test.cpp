@@ -50,6 +50,7 @@ class LosingStore final : public PartStore {
   void discard(const Digest& digest) override { parts_.discard(digest); }
   [[nodiscard]] bool pin(const Digest& root) override { return parts_.pin(root); }
   void unpin(const Digest& root) override { parts_.unpin(root); }
+  void let_go(const Digest& root) override { parts_.let_go(root); }
 
  private:
   MemoryPartStore parts_;
@@ -291,7 +292,7 @@ TEST_CASE("A state that f+1 claim is not given up for another that f+1 claim") {
 }
 
 TEST_CASE("Claims that come while those of an earlier checkpoint are awaited are not lost") {
-  Checkpoints checkpoints(QuorumRule::standard(2));
+  Checkpoints checkpoints(QuorumRule::standard(2), 16);
   const auto claim_at = [](std::uint64_t sequence, std::uint8_t service) {
     return CheckpointClaim{sequence, Digest{9}, Digest{9}, Digest{service}};
   };
@@ -314,6 +315,29 @@ TEST_CASE("Claims that come while those of an earlier checkpoint are awaited are
   // Nor those that come before its own.
   make_stable(3);
   CHECK(checkpoints.concerns(3));
+}
+
+TEST_CASE("A checkpoint becomes stable however far ahead others are within the window") {
+  ReplicaSettings settings;
+  settings.window = 8192;
+  Checkpoints checkpoints(QuorumRule::standard(1), settings.claims_kept());
+  const std::uint64_t first = settings.checkpoint_interval;
+  const auto claim_at = [](std::uint64_t sequence) {
+    return CheckpointClaim{sequence, Digest{9}, Digest{9}, Digest{9}};
+  };
+  const auto frame = std::make_shared<const Bytes>();
+  const auto first_own = std::make_shared<const Bytes>();
+  for (std::uint64_t sequence = first; sequence <= settings.window; sequence += first) {
+    checkpoints.keep_own(claim_at(sequence), sequence == first ? first_own : frame);
+    for (const NodeId replica : {0u, 2u})
+      CHECK(checkpoints.record(replica, claim_at(sequence), frame) == Checkpoints::Outcome::added);
+  }
+  // One that lags may lack this replica's.
+  std::vector<Frame> told;
+  checkpoints.frames_above(0, told);
+  CHECK(std::count(told.begin(), told.end(), first_own) == 1);
+  for (std::uint64_t sequence = first; sequence <= settings.window; sequence += first)
+    CHECK(checkpoints.record(1, claim_at(sequence), frame) == Checkpoints::Outcome::stable);
 }
 
 TEST_CASE("A replica whose state is found wrong answers until it has another one") {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pbft/core/state/part_references.hpp"
 #include "pbft/core/state/part_store.hpp"
 
 namespace prophecy::pbft::test {
@@ -15,7 +16,9 @@ namespace prophecy::pbft::test {
 class MapPartStore final : public PartStore {
  public:
   [[nodiscard]] bool holds(const Digest& digest) const override { return parts.contains(digest); }
-  [[nodiscard]] bool is_pinned(const Digest& /*digest*/) const override { return false; }
+  [[nodiscard]] bool is_pinned(const Digest& digest) const override {
+    return references_.holds(digest);
+  }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override {
     ++reads;
     const auto entry = parts.find(digest);
@@ -41,9 +44,18 @@ class MapPartStore final : public PartStore {
     for (const auto& then : std::exchange(waiting, {}))
       then();
   }
-  void discard(const Digest& digest) override { parts.erase(digest); }
-  [[nodiscard]] bool pin(const Digest& root) override { return reaches_all(root); }
-  void unpin(const Digest& /*root*/) override {}
+  void discard(const Digest& digest) override {
+    if (!is_pinned(digest)) parts.erase(digest);
+  }
+  [[nodiscard]] bool pin(const Digest& root) override {
+    std::vector<Digest> added;
+    return references_.pin(root, children_of(), added);
+  }
+  void unpin(const Digest& root) override {
+    for (const Digest& gone : references_.unpin(root, children_of()))
+      parts.erase(gone);
+  }
+  void let_go(const Digest& root) override { (void)references_.unpin(root, children_of()); }
 
   // Whether all below the root is here.
   [[nodiscard]] bool reaches_all(const Digest& root) const {
@@ -71,6 +83,17 @@ class MapPartStore final : public PartStore {
   std::size_t kept = 0;  // new ones
   std::uint64_t lost = 0;
   mutable std::size_t reads = 0;
+
+ private:
+  [[nodiscard]] PartReferences::ChildrenOf children_of() const {
+    return [this](const Digest& digest) -> std::optional<std::vector<Digest>> {
+      const auto entry = parts.find(digest);
+      if (entry == parts.end()) return std::nullopt;
+      return decode_part(entry->second)->children;
+    };
+  }
+
+  PartReferences references_;
 };
 
 }  // namespace prophecy::pbft::test

@@ -1,4 +1,4 @@
-// How full the state of an origin is.
+// How full the state of an origin is, and how its snapshots come about.
 #include <filesystem>
 #include <fstream>
 
@@ -7,6 +7,7 @@
 
 #include "map_part_store.hpp"
 #include "pbft/services/state/folder_state.hpp"
+#include "pbft/services/state/state_parts.hpp"
 #include "pbft/services/state_keeper.hpp"
 #include "state_runs.hpp"
 
@@ -108,11 +109,40 @@ TEST_CASE("Bytes and levels of folders fill a state as well") {
   CHECK(bytes.state->fill_percent() == 100);
   Folder deep({});
   fs::path path = deep.folder.path();
-  for (std::size_t depth = 0; depth <= kFolderDepthFull; ++depth)
+  for (std::size_t depth = 0; depth < kFolderDepthMax; ++depth)
     path /= "d";
   fs::create_directories(path);
-  (void)deep.snapshot();
+  (void)deep.snapshot();  // and its root can be pinned
   CHECK(deep.state->fill_percent() >= 100);
+}
+
+// A client's upload may have parts in common with the state.
+TEST_CASE("What others drop while a snapshot is made stays where the snapshot has it") {
+  Folder folder({});
+  const Bytes piece = encode_content(as_bytes("xxx"));
+  const Digest common = sha256(piece);
+  folder.write("a", 3);
+  std::optional<Digest> other;
+  SECTION("a part that was there before") {
+    REQUIRE(folder.parts.keep(common, piece));
+  }
+  SECTION("a part that came with it") {}
+  SECTION("another state that has the part") {
+    REQUIRE(folder.parts.keep(common, piece));
+    other = folder.parts.add({{common}}, as_bytes("other"));
+    REQUIRE(folder.parts.pin(*other));
+  }
+  folder.parts.is_behind = true;
+  std::optional<Result<Digest>> root;
+  folder.keeper->snapshot(folder.parts, [&](Result<Digest> made) { root = std::move(made); });
+  REQUIRE(run_until(folder.io, [&] { return !folder.parts.waiting.empty(); }));
+  REQUIRE(folder.parts.holds(common));
+  if (other) folder.parts.unpin(*other);
+  folder.parts.discard(common);
+  folder.parts.end_backlog();
+  REQUIRE(run_until(folder.io, [&] { return root.has_value(); }));
+  REQUIRE(root->has_value());
+  CHECK(folder.parts.pin(**root));
 }
 
 TEST_CASE("A snapshot waits while its parts wait for the disk") {
