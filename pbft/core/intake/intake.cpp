@@ -238,12 +238,12 @@ void Intake::look_at(const std::vector<SessionName>& sessions, ReplicaActions& o
     go_on_in(client, session, out);
 }
 
-// The primary of a view chooses which of two requests comes first there. A replica that has left
-// the view tells of its second one as well: without it, the others may be too few to go on with
-// that.
+// The primary of a view chooses which of two requests comes first there. Others tell of their second
+// one as well: without it, those may be too few who have it as their first. The client may have
+// given up what is first here, and nobody else may have heard of that.
 void Intake::go_on_in(NodeId client, std::uint32_t session, ReplicaActions& out) {
   if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
-  if (context_.state != ReplicaState::changing_view) return;
+  if (is_leading()) return;
   HeldRequest* second = held_.second_of(client, session);
   if (second != nullptr && second->is_signed) tell_of(*second, out);
 }

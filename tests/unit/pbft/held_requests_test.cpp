@@ -157,6 +157,28 @@ TEST_CASE("A replica that has left the view tells of the newer request behind an
   CHECK(told == kReplicas - 1);
 }
 
+// The primary is silent, and the client was started again. What it has given up waits at those who
+// have it for others, who have never heard of it.
+TEST_CASE("A backup tells of the newer request behind an older one that too few hold") {
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(2, other_tree().name()));
+  Subject backup(1);
+  backup.feed(older);
+  deliver(backup);
+  backup.feed(forwarded(3, older));
+  backup.tick(seconds(2));
+  REQUIRE(backup.replica.status().state == ReplicaState::normal);
+  backup.feed(newer);
+  deliver(backup, other_tree());
+  REQUIRE(backup.sent(MessageType::forward) == kReplicas - 1);
+  const Frame told = sent_by(backup, MessageType::forward);
+  CHECK(decode_request(decode_forward(*told)->request, kReplicas)->timestamp == 2);
+  for (const NodeId from : {2U, 3U})
+    backup.feed(forwarded(from, newer));
+  backup.tick(seconds(2));
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
 TEST_CASE("A primary that asks for another view has no more room for bodies that way") {
   Subject backup(1);
   backup.feed(view_change(0, 1));
