@@ -408,8 +408,12 @@ bool Recovery::restore_own() {
 
 void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
   given_up_at_.reset();
-  // Its holders may have gone on. What was fetched is not fetched again.
-  if (fetch_.target().sequence < target.sequence && fetch_.is_stalled()) fetch_.stop();
+  // Its holders may have gone on, or this replica has, and would go back to it: the log need not
+  // lead on from there. What was fetched is not fetched again.
+  const bool is_passed = !execution_.is_unreliable() && !is_astray() &&
+                         fetch_.target().sequence <= context_.progress.last_executed;
+  const bool is_overtaken = fetch_.target().sequence < target.sequence && fetch_.is_stalled();
+  if (is_passed || is_overtaken) fetch_.stop();
   switch (fetch_.state()) {
     case StateFetch::State::idle:
       fetch_.begin(target, checkpoints_.holders(), trust_, out);

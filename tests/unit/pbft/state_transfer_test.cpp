@@ -1,6 +1,8 @@
 // A replica that takes a state over from others: the state that it gets, and its answers
 // afterwards.
+#include <map>
 #include <set>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -80,6 +82,53 @@ TEST_CASE(
   }
   CHECK(backup.replica.status().recovery == RecoveryState::none);
   CHECK(backup.replica.status().answers);
+}
+
+TEST_CASE("A replica does not go back to a state that it has passed while it fetched it") {
+  ReplicaSettings settings = every_batch();
+  settings.window = 8;
+  settings.retained_batches = 1;
+  Subject other(1, settings);
+  Subject backup(1, settings);
+  std::vector<CheckpointMessage> claims;
+  std::vector<std::map<Digest, Bytes>> parts;
+  for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
+    other.order(sequence, {request(sequence)});
+    other.executed(other.actions.executions.at(0).id, "result");
+    claims.push_back(claim_of(other));
+    parts.emplace_back(other.parts.all().begin(), other.parts.all().end());
+  }
+  const auto make_stable = [&](std::uint64_t sequence) {
+    const CheckpointMessage& claim = claims.at(sequence - 1);
+    for (const NodeId peer : {0u, 2u, 3u})
+      backup.feed(checkpoint(peer, claim, claim.service));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  };
+  const auto bring = [&](std::uint64_t sequence) {
+    for (const auto& [digest, part] : parts.at(sequence - 1))
+      backup.feed(encode_part_message(part, ring(2)));
+  };
+  make_stable(3);
+  REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
+  backup.now += milliseconds(50);
+  make_stable(8);
+  // What it lacks comes all the same.
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    const Proposal proposal = pre_prepare(sequence, {request(sequence)});
+    for (const NodeId peer : {2u, 3u})
+      backup.feed(encode_vote(MessageType::decision, 0, sequence, proposal.batch, ring(peer)));
+    backup.feed(proposal.frame);
+    backup.executed(backup.actions.executions.at(0).id, "result");
+  }
+  REQUIRE(backup.replica.status().last_executed == 4);
+  bring(3);
+  CHECK(backup.restores == 0);
+  CHECK(backup.replica.status().last_executed == 4);
+  for (int round = 0; round < 20 && backup.restores == 0; ++round) {
+    backup.tick(milliseconds(100));
+    bring(8);
+  }
+  CHECK(backup.replica.status().last_executed == 8);
 }
 
 TEST_CASE("A state is taken over without the replies that nobody hands over any more") {
