@@ -238,9 +238,9 @@ void Intake::look_at(const std::vector<SessionName>& sessions, ReplicaActions& o
     go_on_in(client, session, out);
 }
 
-// The primary of a view chooses which of two requests comes first there. Others tell of their second
-// one as well: without it, those may be too few who have it as their first. The client may have
-// given up what is first here, and nobody else may have heard of that.
+// The primary of a view chooses which of two requests comes first there. Others tell of their
+// second one as well: without it, those may be too few who have it as their first. The client may
+// have given up what is first here, and nobody else may have heard of that.
 void Intake::go_on_in(NodeId client, std::uint32_t session, ReplicaActions& out) {
   if (HeldRequest* held = held_.whole_of(client, session)) go_on_with(*held, out);
   if (is_leading()) return;

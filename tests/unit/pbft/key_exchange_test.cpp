@@ -157,6 +157,7 @@ TEST_CASE("Keys are refreshed without a moment in which one is not heard") {
 TEST_CASE("Asking goes on until there is an answer, and rarely after that") {
   Run opener(1, 10);
   Run acceptor(0, 20);
+  CHECK(opener.exchange.next_timer() == TimePoint{} + kRefreshInterval);
   (void)opener.exchange.on_connected(0, TimePoint{});  // lost
   CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250));
   CHECK(tick(opener, acceptor, TimePoint{} + milliseconds(250)) == 1);

@@ -121,6 +121,7 @@ TEST_CASE("A replica does not go back to a state that it has passed while it fet
     backup.executed(backup.actions.executions.at(0).id, "result");
   }
   REQUIRE(backup.replica.status().last_executed == 4);
+  CHECK(backup.replica.counters().batches_executed == 4);
   bring(3);
   CHECK(backup.restores == 0);
   CHECK(backup.replica.status().last_executed == 4);

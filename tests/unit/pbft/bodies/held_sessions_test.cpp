@@ -74,6 +74,21 @@ struct Holder {
 
 }  // namespace
 
+TEST_CASE("A body that the disk has failed to take is fetched once more") {
+  Holder holder;
+  const BodyTree body = body_of(450);
+  REQUIRE(holder.hold(0, 1, body) == HeldRequests::Outcome::held);
+  const auto first = holder.bring(body);
+  REQUIRE(first.size() == 1);
+  holder.bodies.on_durable(first[0].id, false);
+  CHECK(holder.held.whole().empty());
+  holder.context.now += seconds(4);
+  const auto second = holder.bring(body);
+  REQUIRE(second.size() == 1);
+  holder.bodies.on_durable(second[0].id, true);
+  CHECK(holder.held.whole().size() == 1);
+}
+
 TEST_CASE("A session in which no request finds a place is forgotten after a while") {
   Holder holder;
   const BodyTree first = body_of(450);

@@ -1,5 +1,5 @@
-// Parts in a map, for tests of what fills and reads a store: it can be full, refuse one, or have a
-// backlog, shows all that it holds, and notices a part that comes before its children.
+// Parts in a map, for tests of what fills and reads a store: it can be full, refuse or swallow one,
+// or have a backlog, shows all that it holds, and notices a part that comes before its children.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class MapPartStore final : public PartStore {
     const auto decoded = decode_part(part);
     if (full || refused == digest || !decoded || sha256(part) != digest) return false;
     for (const Digest& child : decoded->children)
-      children_first = children_first && holds(child);
+      children_first = children_first && (holds(child) || child == swallowed);
+    if (digest == swallowed) return true;
     kept += parts.emplace(digest, Bytes(part.begin(), part.end())).second ? 1 : 0;
     return true;
   }
@@ -79,6 +80,7 @@ class MapPartStore final : public PartStore {
   bool is_behind = false;
   std::vector<std::function<void()>> waiting;  // for the end of that
   std::optional<Digest> refused;
+  std::optional<Digest> swallowed;  // is not kept, and nobody is told
   bool children_first = true;
   std::size_t kept = 0;  // new ones
   std::uint64_t lost = 0;
