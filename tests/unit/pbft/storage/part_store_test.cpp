@@ -238,7 +238,7 @@ TEMPLATE_TEST_CASE("The height of a tree is bounded, however it is reached", "",
   store->unpin(highest);
   store->sweep();
   CHECK(store->parts() == 0);
-  CHECK_FALSE(store->pin(chain(*store, 1000, "b")));
+  CHECK_FALSE(store->pin(chain(*store, kPartHeightMax + 1000, "b")));
 }
 
 TEST_CASE("A tree of few parts and many places is walked once for each part") {
