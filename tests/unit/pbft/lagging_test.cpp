@@ -33,6 +33,27 @@ void tell_decided(Subject& subject, std::uint64_t sequence, const Proposal& prop
   subject.feed(proposal.frame);
 }
 
+ReplicaSettings with_little_memory() {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 2000;
+  settings.retained_batches = 100;
+  return settings;
+}
+
+// Batches 2 to 80, each of which becomes stable. What this replica's log holds most meanwhile.
+std::uint64_t most_bytes_while_others_order(Subject& backup) {
+  std::uint64_t most = 0;
+  for (std::uint64_t sequence = 2; sequence <= 80; ++sequence) {
+    backup.now += milliseconds(50);  // peers' signatures have an allowance
+    backup.order(sequence, {request(sequence, std::string(300, 'o'))});
+    const Digest theirs = sha256(as_bytes(std::to_string(sequence)));
+    make_stable(backup, sequence, theirs, theirs, theirs);
+    most = std::max(most, backup.replica.status().log_bytes);
+  }
+  return most;
+}
+
 }  // namespace
 
 TEST_CASE("A backup behind the stable checkpoint holds requests against nobody until it is there") {
@@ -147,43 +168,23 @@ TEST_CASE("A state that nobody hands over any more is not waited for: there is a
 
 // Batch 1 never comes, and the state that takes its place takes its time.
 TEST_CASE("What others order meanwhile does not fill the memory, whatever clients read") {
-  ReplicaSettings settings = every_batch();
-  settings.checkpoint_bytes = 1;
-  settings.log_bytes_max = 2000;
-  settings.retained_batches = 100;
+  const ReplicaSettings settings = with_little_memory();
   Subject backup(1, settings);
   backup.feed(request(1, "read", true, 0, kAnotherSession));
   REQUIRE(backup.actions.executions.size() == 1);  // and has no answer
-  std::uint64_t most = 0;
-  for (std::uint64_t sequence = 2; sequence <= 80; ++sequence) {
-    backup.now += milliseconds(50);  // peers' signatures have an allowance
-    backup.order(sequence, {request(sequence, std::string(300, 'o'))});
-    const Digest theirs = sha256(as_bytes(std::to_string(sequence)));
-    make_stable(backup, sequence, theirs, theirs, theirs);
-    most = std::max(most, backup.replica.status().log_bytes);
-  }
+  const std::uint64_t most = most_bytes_while_others_order(backup);
   CHECK(backup.replica.status().last_stable == 80);
   CHECK(most > settings.log_bytes_max);
   CHECK(most < 3 * settings.log_bytes_max);
 }
 
 TEST_CASE("What others order while the service is busy with one batch does not fill the memory") {
-  ReplicaSettings settings = every_batch();
-  settings.checkpoint_bytes = 1;
-  settings.log_bytes_max = 2000;
-  settings.retained_batches = 100;
+  const ReplicaSettings settings = with_little_memory();
   Subject backup(1, settings);
   backup.order(1, {request(1)});
   REQUIRE(backup.actions.executions.size() == 1);
   const std::uint64_t busy_with = backup.actions.executions[0].id;
-  std::uint64_t most = 0;
-  for (std::uint64_t sequence = 2; sequence <= 80; ++sequence) {
-    backup.now += milliseconds(50);  // peers' signatures have an allowance
-    backup.order(sequence, {request(sequence, std::string(300, 'o'))});
-    const Digest theirs = sha256(as_bytes(std::to_string(sequence)));
-    make_stable(backup, sequence, theirs, theirs, theirs);
-    most = std::max(most, backup.replica.status().log_bytes);
-  }
+  const std::uint64_t most = most_bytes_while_others_order(backup);
   CHECK(most > 2 * settings.log_bytes_max);
   CHECK(most < 3 * settings.log_bytes_max);
   backup.executed(busy_with, "result");

@@ -235,26 +235,6 @@ TEST_CASE("A body that does not come from its client is asked of replicas, the p
   CHECK(order == std::vector<NodeId>{0, 2, 3, kClient});
 }
 
-TEST_CASE("Who says that it has a body that does not come is asked for it at once") {
-  Subject backup(1);
-  const Frame request = retransmitted(by_digest(1));
-  backup.feed(request);
-  const auto asks = [&](NodeId of) {
-    const auto asked = asked_by(backup);
-    return std::any_of(asked.begin(), asked.end(), [&](const Asked& a) { return a.of == of; });
-  };
-  REQUIRE(asks(kClient));
-  backup.jump(seconds(1));
-  backup.feed(forwarded(2, request));
-  CHECK(asks(2));
-  // Until it is the client's turn again.
-  for (int i = 0; i < 10 && !asks(kClient); ++i)
-    backup.jump(milliseconds(500));
-  REQUIRE(asks(kClient));
-  backup.feed(forwarded(3, request));
-  CHECK(asks(3));
-}
-
 TEST_CASE("The operation that is executed is the body") {
   Subject backup(1);
   const Proposal proposal = pre_prepare(1, {request(1, "small"), by_digest(1, tree().name(), 1)});
