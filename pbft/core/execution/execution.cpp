@@ -559,16 +559,6 @@ ExecutionStage::Restored ExecutionStage::on_restored(bool done) {
 }
 
 bool ExecutionStage::load(const CheckpointClaim& claim) {
-  const auto forget = [&](std::uint64_t sequence) {
-    if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
-  };
-  if (ahead_) {
-    // Wherever the state goes on: what was not committed is not to pass for what was.
-    forget(ahead_->sequence);
-    // A client may have been told of it.
-    if (!is_contradicted()) context_.reads_from = std::max(context_.reads_from, ahead_->sequence);
-    leave_ahead();
-  }
   const auto root = read_order_root(parts_, claim.order);
   sessions_.clear();
   is_loaded_ = true;
@@ -581,9 +571,19 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
   history_.reset(root->history);
   epochs_.reset(root->epoch);
   Progress& progress = context_.progress;
+  const auto forget = [&](std::uint64_t sequence) {
+    if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
+  };
   for (std::uint64_t sequence = claim.sequence + 1; sequence <= progress.last_ordered; ++sequence)
     forget(sequence);
   context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
+  if (ahead_) {
+    // Wherever the state goes on: what was not committed is not to pass for what was.
+    forget(ahead_->sequence);
+    // A client may have been told of it.
+    if (!is_contradicted()) context_.reads_from = std::max(context_.reads_from, ahead_->sequence);
+    leave_ahead();
+  }
   log_.forget_unexecuted(1, claim.sequence);
   has_sessions_ = true;
   progress.last_ordered = claim.sequence;
