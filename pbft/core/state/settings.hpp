@@ -2,6 +2,7 @@
 // objects themselves ASSERT that it was asked.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/clock.hpp"
@@ -31,7 +32,8 @@ struct ReplicaSettings {
   // Claims of checkpoints of one replica: for all within the window, and for those that are due by
   // their bytes while twice log_bytes_max are full.
   [[nodiscard]] std::uint64_t claims_kept() const {
-    return window / checkpoint_interval + 2 * log_bytes_max / checkpoint_bytes + 8;
+    const std::uint64_t due_by_bytes = std::min(window, 2 * (log_bytes_max / checkpoint_bytes));
+    return window / checkpoint_interval + due_by_bytes + 8;
   }
   // Batches kept behind the last stable checkpoint, for replicas that lag.
   std::uint64_t retained_batches = 512;

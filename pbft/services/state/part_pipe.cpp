@@ -33,7 +33,8 @@ struct PartPipe::Shared {
 
   struct Held {
     Digest part{};
-    bool is_new = false;
+    // With the last pin: not so what somebody else had without one before.
+    bool goes = false;
   };
   // Parts that are pinned for the worker, children first, and where.
   std::vector<Held> held;
@@ -41,8 +42,9 @@ struct PartPipe::Shared {
 
   // Requires that the part and its children are there.
   [[nodiscard]] bool hold(const Digest& part, bool is_new) {
+    const bool goes = is_new || writable->is_pinned(part);
     if (!writable->pin(part)) return false;
-    held.push_back({part, is_new});
+    held.push_back({part, goes});
     held_in = writable;
     return true;
   }
@@ -56,8 +58,8 @@ PartPipe::~PartPipe() {
 }
 
 void PartPipe::open(const PartStore& store, PartStore* writable) {
-  // Of the snapshot before, the root is pinned elsewhere by now.
-  if (writable != nullptr) release();
+  // Of the snapshot before, the root is pinned elsewhere by now, or nobody wants it.
+  release();
   const std::lock_guard lock(shared_->mutex);
   shared_->store = &store;
   shared_->writable = writable;
@@ -65,9 +67,9 @@ void PartPipe::open(const PartStore& store, PartStore* writable) {
 }
 
 void PartPipe::release() {
-  // Parents first, as they are. What was there before is another's, though it has no pin.
+  // Parents first, as they are.
   for (auto held = shared_->held.rbegin(); held != shared_->held.rend(); ++held) {
-    if (held->is_new) {
+    if (held->goes) {
       shared_->held_in->unpin(held->part);
     } else {
       shared_->held_in->let_go(held->part);

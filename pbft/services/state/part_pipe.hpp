@@ -4,9 +4,9 @@
 // (part_store.hpp), what came last counts as on its way. What is done on the loop at a time is one
 // part's worth.
 //
-// Whatever is kept, or was there already, is pinned until the next work that keeps something, or
-// release(): a snapshot takes minutes, and meanwhile bodies and other states that have parts in
-// common with it come and go.
+// Whatever is kept, or was there already, is pinned until the next work, or release(): a snapshot
+// takes minutes, and meanwhile bodies and other states that have parts in common with it come and
+// go.
 //
 // open(), release(), close() and the destructor belong to the event loop; everything else to the
 // worker.

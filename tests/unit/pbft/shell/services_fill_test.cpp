@@ -145,6 +145,21 @@ TEST_CASE("What others drop while a snapshot is made stays where the snapshot ha
   CHECK(folder.parts.pin(**root));
 }
 
+TEST_CASE("What a snapshot no longer has goes with the last state that has it") {
+  Folder folder({});
+  std::optional<Digest> before;
+  std::size_t most = 0;
+  for (int size = 1; size <= 6; ++size) {
+    folder.write("a", static_cast<std::size_t>(size));
+    const Digest root = folder.snapshot();
+    // As when its checkpoint has become stable.
+    if (before) folder.parts.unpin(*before);
+    before = root;
+    if (size == 3) most = folder.parts.parts.size();
+  }
+  CHECK(folder.parts.parts.size() == most);
+}
+
 TEST_CASE("A snapshot waits while its parts wait for the disk") {
   Folder folder({});
   std::ofstream large(folder.folder.path() / "large");
