@@ -97,7 +97,7 @@ class ExecutionStage {
   [[nodiscard]] const CheckpointClaim* to_restore() const {
     return to_restore_ ? &*to_restore_ : nullptr;
   }
-  // Of requests that were handed to the service, reads among them; and without these.
+  // How many requests the service is executing: all of them, and those without reads.
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
   [[nodiscard]] std::uint64_t ordered_in_flight() const { return ordered_in_flight_; }
   // A write may have been lost on the way to the service, or one too many has reached it: nothing

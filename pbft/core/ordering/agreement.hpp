@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "pbft/core/state/part_references.hpp"
 #include "pbft/services/state/name_patterns.hpp"
+#include "pbft/services/state/state_parts.hpp"
 #include "pbft/services/state/state_settings.hpp"
 
 namespace prophecy::pbft {
@@ -12,7 +14,9 @@ namespace prophecy::pbft {
 // Open folders on the way down hold a descriptor each. Beyond the first a state is full, beyond the
 // second there is no snapshot.
 constexpr std::size_t kFolderDepthFull = 100;
-constexpr std::size_t kFolderDepthMax = 400;  // with kIndexLevelMax, within kPartHeightMax
+constexpr std::size_t kFolderDepthMax = 400;
+// The store can pin a state of so many levels, with a listing and its indexes on each, and content.
+static_assert((kFolderDepthMax + 2) * (kIndexLevelMax + 1) <= kPartHeightMax);
 
 struct FolderRules {
   explicit FolderRules(const FolderSettings& settings)

@@ -33,7 +33,7 @@ struct PartPipe::Shared {
 
   struct Held {
     Digest part{};
-    // With the last pin: not so what somebody else had without one before.
+    // It is removed with its last pin. A part that somebody else had without a pin stays.
     bool goes = false;
   };
   // Parts that are pinned for the worker, children first, and where.
@@ -58,7 +58,7 @@ PartPipe::~PartPipe() {
 }
 
 void PartPipe::open(const PartStore& store, PartStore* writable) {
-  // Of the snapshot before, the root is pinned elsewhere by now, or nobody wants it.
+  // The core has pinned the root of the last snapshot by now, or does not want it.
   release();
   const std::lock_guard lock(shared_->mutex);
   shared_->store = &store;
@@ -149,7 +149,9 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
     // Not under the lock: the worker hashes the next one meanwhile.
     const bool is_new = wanted && !shared->writable->holds(digest);
     const bool is_there = wanted && (!is_new || shared->writable->keep(digest, part));
-    if (wanted && !(is_there && shared->hold(digest, is_new))) {
+    const bool is_held = is_there && shared->hold(digest, is_new);
+    if (is_new && is_there && !is_held) shared->writable->discard(digest);
+    if (wanted && !is_held) {
       const std::lock_guard lock(shared->mutex);
       shared->keep_failed = true;
       shared->changed.notify_all();

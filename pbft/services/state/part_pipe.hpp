@@ -2,7 +2,7 @@
 // read and written. That thread waits for each answer of the loop, and for room when more than
 // kBytesInFlightMax of parts are on their way; the loop never waits. While the store has a backlog
 // (part_store.hpp), what came last counts as on its way. What is done on the loop at a time is one
-// part's worth.
+// part's worth, but for release(), which unpins all that is held.
 //
 // Whatever is kept, or was there already, is pinned until the next work, or release(): a snapshot
 // takes minutes, and meanwhile bodies and other states that have parts in common with it come and
@@ -37,14 +37,14 @@ class PartPipe {
   // The stores of the work to come; `writable` is null when nothing is to be kept. A store that was
   // written to has to live until release(), or the next one is opened.
   void open(const PartStore& store, PartStore* writable);
-  // What was kept since then is nobody's: what was not there before goes, but for what others have
-  // pinned.
+  // Unpins all that is held. Parts that nobody else has pinned are removed, but for those that the
+  // store had before without a pin.
   void release();
   // Whatever the worker waits for, or asks for later, fails. No store is touched any more.
   void close();
 
   [[nodiscard]] bool closed() const;
-  // Whether all below the root is there, and stays.
+  // Whether all below the root is there, and stays. Requires a writable store.
   [[nodiscard]] Result<bool> hold(const Digest& root);
   // As of the store.
   [[nodiscard]] Result<std::uint64_t> losses();

@@ -106,8 +106,8 @@ def skip_when_starved(group, seconds):
 
 
 def check_longest_call(load, group, limit_s):
-    """Of it, the machine is answerable for what processes of the group waited for a processor, and
-    for how long it stood still."""
+    """The machine is answerable for the time that processes of the group waited for a processor, and
+    for the time that it stood still."""
     longest = load.longest_call_s()
     allowed = limit_s * patience() + 2 * longest_wait_s(group) + load.stood_still_s()
     assert longest < allowed, [agent.child.log() for agent in group if agent.child]

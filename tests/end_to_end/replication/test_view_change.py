@@ -66,7 +66,7 @@ def test_killed_primary_under_load():
         writers.stop()
         check_writes(deployment, writers, (1, 2, 3))
         print(f"longest wait of a client: {writers.longest_wait_s:.3f} s")
-        # A busy machine is answerable for what agents waited for a processor, or all for a disk.
+        # The machine is answerable for the time that agents waited for a processor or the disk.
         starved = max(waited_for_processor_s(agent.child.pid) for agent in deployment.agents[1:])
         allowed = RESUMES_WITHIN_S * patience() + 2 * starved + watch.stood_still_s()
         assert writers.longest_wait_s < allowed

@@ -337,7 +337,7 @@ TEST_CASE("A call does not wait for ever for a result that a quorum agrees on, a
   caller.feed(reply(a, 1, "lost", 1 << 16, false));
   CHECK_FALSE(caller.ends_within(seconds(60)));  // two more may agree
   caller.feed(reply(b, 1, "lost", 1 << 16, false));
-  // One that has it may be on its way back.
+  // A replica that has the result may be starting again.
   CHECK_FALSE(caller.ends_within(seconds(25)));
   caller.feed(reply(b, 1, "lost", 1 << 16, false));  // tells nothing new
   REQUIRE(caller.ends_within(seconds(10)));

@@ -332,7 +332,7 @@ TEST_CASE("A checkpoint becomes stable however far ahead others are within the w
     for (const NodeId replica : {0u, 2u})
       CHECK(checkpoints.record(replica, claim_at(sequence), frame) == Checkpoints::Outcome::added);
   }
-  // One that lags may lack this replica's.
+  // A replica that lags may lack this replica's claim.
   std::vector<Frame> told;
   checkpoints.frames_above(0, told);
   CHECK(std::count(told.begin(), told.end(), first_own) == 1);

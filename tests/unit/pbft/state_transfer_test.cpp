@@ -112,7 +112,7 @@ TEST_CASE("A replica does not go back to a state that it has passed while it fet
   REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
   backup.now += milliseconds(50);
   make_stable(8);
-  // What it lacks comes all the same.
+  // The batches that it lacks come all the same.
   for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
     const Proposal proposal = pre_prepare(sequence, {request(sequence)});
     for (const NodeId peer : {2u, 3u})
