@@ -72,7 +72,21 @@ std::string_view finding_of(Canary canary) {
       return "is no member again";
     case Canary::ends_no_turn:
     case Canary::counts_halts:
+    case Canary::proposes_alone:
       return "which no fault explains";
+    case Canary::serves_last:
+      return "waits for more than";
+    case Canary::limits_by_name:
+    case Canary::prepares_without_body:
+    case Canary::early_checkpoint:
+    case Canary::one_decision:
+      return "are not answered although";
+    case Canary::any_time:
+      return "at a time that is far ahead";
+    case Canary::no_session_check:
+      return "for the second time";
+    case Canary::tentative_early:
+      return "correct replicas have executed ahead";
     case Canary::hoards:
       return "the bound growth-bytes";
     case Canary::hashes_garbage:

@@ -42,7 +42,8 @@ std::string_view to_string(IngredientKind kind) {
       "stalled disk",  "halted",        "rotten disk",      "refusing disk", "clock",
       "wall clock",    "twins",         "client restart",   "misconduct",    "bad client",
       "strangers",     "many at once",  "noisy state",      "noisy answers", "rotten state",
-      "new keys",      "stolen key",    "crashing writes",  "untold states", "full states"};
+      "new keys",      "stolen key",    "crashing writes",  "untold states", "full states",
+      "narrow links"};
   return name_of(kNames, kind);
 }
 
@@ -78,7 +79,8 @@ std::string_view to_string(BehaviourKind kind) {
                                                                            "conspiring",
                                                                            "mutating",
                                                                            "lying keys",
-                                                                           "lying states"};
+                                                                           "lying states",
+                                                                           "false holder"};
   return name_of(kNames, kind);
 }
 
@@ -86,7 +88,7 @@ std::string_view to_string(BadClientKind kind) {
   static constexpr std::array<std::string_view, kBadClientKinds> kNames = {
       "selective MACs", "two operations",  "jumping timestamps", "flooding",       "garbage",
       "missing bodies", "withheld bodies", "false bodies",       "dripped bodies", "lone bodies",
-      "greedy"};
+      "greedy",         "shared session"};
   return name_of(kNames, kind);
 }
 
@@ -204,6 +206,12 @@ std::string describe(const Ingredient& ingredient) {
     case IngredientKind::many_at_once:
       out << "replicas " << bits(ingredient.nodes) << " read once in "
           << std::chrono::duration_cast<microseconds>(ingredient.offset).count() << " us";
+      break;
+    case IngredientKind::narrow_links:
+      out << "links of replicas " << bits(ingredient.nodes) << " carry " << ingredient.count
+          << " bytes in a millisecond, hold what takes "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count()
+          << " ms, and break upon " << ingredient.percent << "% of the frames";
       break;
     case IngredientKind::new_keys:
       out << "replica " << ingredient.node << " gets new keys"

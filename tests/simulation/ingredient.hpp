@@ -52,6 +52,8 @@ enum class IngredientKind : std::uint8_t {
   crashing_writes,  // a share of the writes gets no usable answer there (hosts/origin_faults.hpp)
   untold_states,    // a service's state can neither be captured nor restored there
   full_states,      // more than `count` appends are not taken there, until batch `raised_at`
+  narrow_links,     // of replicas: `count` bytes in a millisecond, see hosts/connections.hpp;
+                    // a connection breaks upon a share of the frames
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
@@ -93,6 +95,7 @@ enum class BehaviourKind : std::uint8_t {
   mutating,             // one field of a live message, by a little
   lying_keys,           // for MACs, where these change
   lying_states,         // behind writes without an answer, and of those that operators ask for
+  false_holder,         // of bodies of which a client, its accomplice, tells some replicas only
   count_,
 };
 constexpr std::size_t kBehaviourKinds = static_cast<std::size_t>(BehaviourKind::count_);
@@ -111,6 +114,7 @@ enum class BadClientKind : std::uint8_t {
   dripped_bodies,      // several at once, each handed to some replicas at a part now and then
   lone_bodies,         // of megabytes, each given to one replica alone; in scenes of their own
   greedy,              // more good requests than the group can order; in scenes of their own
+  shared_session,      // two processes that take one session for theirs, as after a copied file
   count_,
 };
 constexpr std::size_t kBadClientKinds = static_cast<std::size_t>(BadClientKind::count_);
@@ -128,7 +132,7 @@ struct Ingredient {
   BehaviourKind behaviour = BehaviourKind::silent;
   BadClientKind bad_client = BadClientKind::selective_macs;
   // Of a clock; of late frames, the longest; of a slow service; between what strangers say; of a
-  // turn, the longest; between members that take new keys.
+  // turn, the longest; between members that take new keys; of a queue in front of a link.
   Duration offset{};
   std::int64_t drift_ppm = 0;  // parts in a million
   // 1: of the first faulty set, which loses its memory at the end and is correct from then on;

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "simulation/group_keys.hpp"
+#include "simulation/hosts/connections.hpp"
 #include "simulation/hosts/node_clock.hpp"
 #include "simulation/lies.hpp"
 #include "simulation/program/shrink.hpp"
@@ -144,6 +145,62 @@ TEST_CASE("No scenario has more faulty replicas than its group can bear") {
       REQUIRE(static_cast<std::uint32_t>(std::popcount(faulty)) <= scenario.faults);
     }
   }
+}
+
+// Frames of 1000 bytes, over a link that carries 100 bytes in a millisecond and holds three of
+// them.
+struct NarrowLink {
+  static constexpr Connections::Limits kLimits{100, milliseconds(30)};
+  struct Arrival {
+    std::int64_t ms = 0;
+    std::uint8_t frame = 0;
+    bool operator==(const Arrival&) const = default;
+  };
+
+  Scheduler scheduler;
+  std::vector<Arrival> arrivals;
+  Connections::Deliver deliver = [this](NodeId, const pbft::Frame& frame) {
+    const Duration now = scheduler.now().time_since_epoch();
+    arrivals.push_back({std::chrono::duration_cast<milliseconds>(now).count(), frame->front()});
+  };
+  Connections connections{scheduler, deliver};
+
+  void send(std::uint8_t frame, Duration delay) {
+    connections.send(0, 1, std::make_shared<const Bytes>(1000, frame), kLimits, delay);
+  }
+  void run() {
+    while (scheduler.step()) {
+    }
+  }
+};
+
+TEST_CASE("A narrow link carries frames in their order, each in its time") {
+  NarrowLink link;
+  link.send(1, milliseconds(50));
+  link.send(2, milliseconds(5));  // would be there before
+  link.send(3, milliseconds(50));
+  link.run();
+  CHECK(link.arrivals == std::vector<NarrowLink::Arrival>{{60, 1}, {60, 2}, {80, 3}});
+}
+
+TEST_CASE("In front of a narrow link the oldest frames are dropped, but for the one that leaves") {
+  NarrowLink link;
+  for (std::uint8_t frame = 1; frame <= 6; ++frame)
+    link.send(frame, milliseconds(1));
+  link.run();
+  CHECK(link.arrivals == std::vector<NarrowLink::Arrival>{{11, 1}, {21, 4}, {31, 5}, {41, 6}});
+}
+
+TEST_CASE("A connection that breaks loses what waits, what leaves, and what is on its way") {
+  NarrowLink link;
+  for (std::uint8_t frame = 1; frame <= 3; ++frame)
+    link.send(frame, milliseconds(50));
+  link.scheduler.after(milliseconds(15), [&] {
+    link.connections.break_off(0, 1);
+    link.send(4, milliseconds(1));
+  });
+  link.run();
+  CHECK(link.arrivals == std::vector<NarrowLink::Arrival>{{26, 4}});
 }
 
 TEST_CASE("Every kind of fault is drawn") {

@@ -52,16 +52,26 @@ void Prices::begin_step(Cause cause) {
 }
 
 void Prices::end_step(const pbft::ReplicaActions& actions, std::uint64_t looks, TimePoint now,
-                      std::size_t first) {
+                      const Asked& before) {
   if (scenario_.bounds == nullptr) return;
   const MemoryUser nobody(0);
   const std::uint64_t checked = key_work().signatures_checked - before_.signatures_checked;
   const std::uint64_t hashed = hashed_bytes() - hashed_before_;
-  check(Price::frames_per_step, actions.sends.size() - first);
+  const std::size_t first = before.sends;
+  const std::uint64_t frames = actions.sends.size() - first;
+  check(Price::frames_per_step, frames);
+  check(Price::executions_per_step, actions.executions.size() - before.executions);
+  std::uint64_t written = 0;
+  for (std::size_t i = before.writes; i < actions.writes.size(); ++i) {
+    const pbft::DurableWrite& write = actions.writes[i];
+    written += write.key.size() + (write.value ? write.value->size() : 0);
+  }
+  check(Price::written_bytes_per_step, written);
   const std::uint64_t bytes = sent_bytes(actions, first);
   check(Price::signatures_per_step, checked);
   check(Price::signatures_made_per_step, key_work().signatures_made - before_.signatures_made);
-  check(Price::tags_per_step, key_work().tags - before_.tags);
+  const std::uint64_t tags = key_work().tags - before_.tags;
+  check(Price::tags_per_step, tags);
   for (std::size_t i = first; i < actions.sends.size(); ++i) {
     if (is_client(actions.sends[i].to)) count_reply(actions.sends[i], now);
   }
@@ -69,7 +79,7 @@ void Prices::end_step(const pbft::ReplicaActions& actions, std::uint64_t looks, 
   if (!scenario_.has_real_keys()) check(Price::hashed_bytes_per_step, hashed);
   const std::uint64_t looked = looks - std::exchange(looks_before_, looks);
   check(Price::looks_per_step, looked);
-  check_second(now, {now, bytes, checked, hashed, looked});
+  check_second(now, {now, frames, bytes, tags, checked, hashed, looked});
   check_memory(now);
   if (cause_ != Cause::stranger) return;
   if (now - strangers_since_ >= pbft::Payments::kInterval) {
@@ -99,10 +109,14 @@ std::uint64_t Prices::sent_bytes(const pbft::ReplicaActions& actions, std::size_
 
 void Prices::check_second(TimePoint now, const Second& cost) {
   if (now - second_.since >= seconds(1)) second_ = Second{now};
+  second_.frames += cost.frames;
   second_.bytes += cost.bytes;
+  second_.tags += cost.tags;
   second_.signatures += cost.signatures;
   second_.hashed += cost.hashed;
   second_.looks += cost.looks;
+  check(Price::frames_per_second, second_.frames);
+  check(Price::tags_per_second, second_.tags);
   check(Price::bytes_per_second, second_.bytes);
   check(Price::signatures_per_second, second_.signatures);
   check(Price::looks_per_second, second_.looks);

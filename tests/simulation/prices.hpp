@@ -24,6 +24,8 @@ enum class Price : std::uint8_t {
   part_bytes_per_step,
   frames_per_step,
   bytes_per_step,
+  executions_per_step,
+  written_bytes_per_step,
   signatures_per_step,
   signatures_made_per_step,
   replies_per_step,
@@ -33,6 +35,8 @@ enum class Price : std::uint8_t {
   hashed_bytes_per_step,
   looks_per_step,
   looks_per_second,
+  frames_per_second,
+  tags_per_second,
   bytes_per_second,
   signatures_per_second,
   hashed_bytes_per_second,
@@ -43,23 +47,14 @@ enum class Price : std::uint8_t {
 constexpr std::size_t kPrices = static_cast<std::size_t>(Price::count_);
 
 // As the table names them.
-constexpr std::array<std::string_view, kPrices> kPriceNames{"part-bytes-per-step",
-                                                            "frames-per-step",
-                                                            "bytes-per-step",
-                                                            "signatures-per-step",
-                                                            "signatures-made-per-step",
-                                                            "replies-per-step",
-                                                            "replies-per-second",
-                                                            "signatures-of-strangers",
-                                                            "tags-per-step",
-                                                            "hashed-bytes-per-step",
-                                                            "looks-per-step",
-                                                            "looks-per-second",
-                                                            "bytes-per-second",
-                                                            "signatures-per-second",
-                                                            "hashed-bytes-per-second",
-                                                            "replica-bytes",
-                                                            "growth-bytes"};
+constexpr std::array<std::string_view, kPrices> kPriceNames{
+    "part-bytes-per-step",      "frames-per-step",        "bytes-per-step",
+    "executions-per-step",      "written-bytes-per-step", "signatures-per-step",
+    "signatures-made-per-step", "replies-per-step",       "replies-per-second",
+    "signatures-of-strangers",  "tags-per-step",          "hashed-bytes-per-step",
+    "looks-per-step",           "looks-per-second",       "frames-per-second",
+    "tags-per-second",          "bytes-per-second",       "signatures-per-second",
+    "hashed-bytes-per-second",  "replica-bytes",          "growth-bytes"};
 
 // The highest that were paid, by Price.
 using PricePeaks = std::array<std::uint64_t, kPrices>;
@@ -73,9 +68,18 @@ class Prices {
   void begin_step(Cause cause);
   // Of the step that has begun: who it was shows later.
   void set_cause(Cause cause) { cause_ = cause; }
-  // `first` of the frames to be sent that this step asked for; `looks` as the replica counts them.
+  // How much of an event's actions its earlier steps have asked for.
+  struct Asked {
+    std::size_t sends = 0;
+    std::size_t executions = 0;
+    std::size_t writes = 0;
+  };
+  [[nodiscard]] static Asked asked_for(const pbft::ReplicaActions& actions) {
+    return {actions.sends.size(), actions.executions.size(), actions.writes.size()};
+  }
+  // `looks` as the replica counts them.
   void end_step(const pbft::ReplicaActions& actions, std::uint64_t looks, TimePoint now,
-                std::size_t first = 0);
+                const Asked& before);
   // The process has ended, and remembers nothing.
   void forget();
   // While this replica's core is at work, what is allocated is its own.
@@ -85,7 +89,7 @@ class Prices {
  private:
   // One request: client, session, timestamp, and whether it is a read outside the order. A faulty
   // client may ask for both under one timestamp.
-  using Asked = std::tuple<NodeId, std::uint32_t, std::uint64_t, bool>;
+  using Request = std::tuple<NodeId, std::uint32_t, std::uint64_t, bool>;
   struct Replies {
     TimePoint since;
     std::uint64_t in_second = 0;
@@ -95,7 +99,9 @@ class Prices {
   // What one second has cost so far.
   struct Second {
     TimePoint since;
+    std::uint64_t frames = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t tags = 0;
     std::uint64_t signatures = 0;
     std::uint64_t hashed = 0;
     std::uint64_t looks = 0;
@@ -117,7 +123,7 @@ class Prices {
   std::uint64_t hashed_before_ = 0;
   std::uint64_t looks_before_ = 0;
   std::uint64_t steps_ = 0;
-  std::map<Asked, Replies> replies_;
+  std::map<Request, Replies> replies_;
   TimePoint strangers_since_{};
   std::uint64_t strangers_signatures_ = 0;
   Second second_;

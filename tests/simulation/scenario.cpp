@@ -46,6 +46,8 @@ bool Scenario::network_works() const {
       case IngredientKind::noisy_answers:
       case IngredientKind::rotten_state:
         return true;
+      case IngredientKind::narrow_links:  // those that stay are as wide as it takes
+        return ingredient.until == TimePoint::max();
       default:
         return false;
     }

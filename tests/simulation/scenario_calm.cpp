@@ -19,6 +19,7 @@ constexpr std::uint64_t kGreedyPercent = 2;
 constexpr std::uint64_t kHaltedPercent = 2;
 constexpr std::uint64_t kAbsentPercent = 3;
 constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
+constexpr std::uint64_t kWideLinksPercent = 25;    // of the calm ones
 constexpr std::uint64_t kBadClientsEndMs = 1500;
 
 std::uint64_t bit(NodeId node) {
@@ -95,6 +96,16 @@ void add_noise(Scenario& scenario, Random& random) {
   if (random.chance(70)) add(IngredientKind::noisy_state);
   if (random.chance(40)) add(IngredientKind::rotten_state);
   if (random.chance(40)) add(IngredientKind::noisy_answers);
+}
+
+// That carry what correct replicas need, and no more than a few times as much, for good.
+void add_links(Scenario& scenario, Random& random) {
+  Ingredient links;
+  links.kind = IngredientKind::narrow_links;
+  links.nodes = scenario.all_replicas();
+  links.count = static_cast<std::uint32_t>(256 << random.below(4));
+  links.offset = milliseconds(random.between(300, 1000));
+  scenario.ingredients.push_back(links);
 }
 
 // All replicas read many frames before they answer any.
@@ -303,6 +314,8 @@ void set_scene(Scenario& scenario) {
   }
   fill_up_liars(scenario, random);
   if (is_noisy) add_noise(scenario, random);
+  Random links(scenario.seed, kPurposeWideLinks);
+  if (links.chance(kWideLinksPercent)) add_links(scenario, links);
 }
 
 void set_changing_scene(Scenario& scenario) {

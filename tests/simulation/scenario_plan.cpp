@@ -5,9 +5,6 @@
 namespace prophecy::simulation {
 namespace {
 
-// Bad clients go on for a while after the network has healed: correct ones have to be served beside
-// them.
-constexpr std::uint64_t kBadClientsLongerMs = 3000;
 // Of a batch at most, in the largest group, with the bodies that it names.
 constexpr std::uint64_t kBatchBytes = 3000 + 8 * (kSimulatedPaddingMax + 64 + kSimulatedBodyCost);
 // A small one, so that results are forgotten.
@@ -402,22 +399,6 @@ void Planner::plan_read_failures() {
   add(IngredientKind::read_failures).nodes = pick(scenario_.faults - count(faulty), faulty);
 }
 
-void Planner::plan_bad_clients() {
-  if (!random_.chance(40)) return;
-  const std::uint64_t several = random_.between(1, 3);
-  for (std::uint64_t i = 0; i < several; ++i) {
-    Ingredient& client = add(IngredientKind::bad_client);
-    client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
-    client.bad_client = static_cast<BadClientKind>(
-        random_.below(static_cast<std::uint64_t>(BadClientKind::lone_bodies)));
-    client.from = at(random_.below(500 * length_));
-    const std::uint64_t until =
-        random_.chance(50) ? healed_at_ms_ + kBadClientsLongerMs
-                           : random_.between(500 * length_, healed_at_ms_ + kBadClientsLongerMs);
-    client.until = at(until);
-  }
-}
-
 // At all of them alike, as a large write is, or at some.
 void Planner::plan_slow_services() {
   if (!machines_.chance(15)) return;
@@ -499,6 +480,20 @@ void Planner::plan_halts() {
   }
 }
 
+// From a trickle to what holds nobody up. Not where a replica may be taken for one that
+// has lost its memory, as when it is cut off.
+void Planner::plan_narrow_links() {
+  if (scenario_.has(IngredientKind::unmarked_disks) || !links_.chance(15)) return;
+  const std::uint64_t all = scenario_.all_replicas();
+  Ingredient& links = add(IngredientKind::narrow_links);
+  links.nodes = links_.chance(50) ? all : links_.between(1, all);
+  links.count = static_cast<std::uint32_t>(8 << links_.below(8));
+  links.offset = milliseconds(links_.between(20, 800));
+  if (links_.chance(50)) links.percent = links_.between(1, 4);
+  links.from = at(links_.below(500 * length_));
+  links.until = at(healed_at_ms_);
+}
+
 // A replica that is cut off from the others while they come together, or begins once more, is taken
 // for one that has lost its memory; and so is one to which a faulty replica has not pledged what it
 // pledged to another.
@@ -528,31 +523,6 @@ void Planner::plan_unmarked_disks() {
   if (are_held_up) scenario_.ingredients.pop_back();
 }
 
-void Planner::add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent) {
-  Ingredient& strangers = add(IngredientKind::strangers);
-  strangers.count = count;
-  strangers.offset = microseconds(each_us);
-  strangers.percent = percent;
-}
-
-// Strangers that go on beside the calls of correct clients; and, at some replicas, many frames in a
-// turn.
-void Planner::plan_strangers() {
-  const std::uint64_t all = scenario_.all_replicas();
-  if (machines_.chance(15)) {
-    add_strangers(static_cast<std::uint32_t>(machines_.between(1, 4)), machines_.between(500, 5000),
-                  machines_.below(50));
-    Ingredient& strangers = scenario_.ingredients.back();
-    strangers.from = at(machines_.below(500 * length_));
-    strangers.until = at(healed_at_ms_ + machines_.below(kBadClientsLongerMs));
-  }
-  if (machines_.chance(25)) {
-    Ingredient& turns = add(IngredientKind::many_at_once);
-    turns.nodes = machines_.chance(50) ? all : machines_.between(1, all);
-    turns.offset = microseconds(machines_.between(100, 5000));
-  }
-}
-
 Scenario Planner::plan() {
   plan_size();
   plan_settings();
@@ -574,6 +544,9 @@ Scenario Planner::plan() {
   plan_clock_steps();
   plan_client_restarts();
   plan_origins();
+  plan_narrow_links();
+  plan_shared_session();
+  plan_accomplices();
   if (scenario_.canary != Canary::none) {
     plan_canary();
   } else if (subject_ == Subject::origins) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <optional>
 
 #include "simulation/random.hpp"
 #include "simulation/scenario.hpp"
@@ -28,7 +29,9 @@ class Planner {
         machines_(seed, kPurposeMachines),
         disks_(seed, kPurposeDisk),
         origins_(seed, kPurposeOrigins),
-        halts_(seed, kPurposeHalts) {
+        halts_(seed, kPurposeHalts),
+        links_(seed, kPurposeLinks),
+        accomplices_(seed, kPurposeAccomplices) {
     scenario_.seed = seed;
     scenario_.canary = canary;
   }
@@ -69,6 +72,11 @@ class Planner {
   void plan_rotten_disks();
   void plan_stalled_disks();
   void plan_halts();
+  void plan_narrow_links();
+  void plan_shared_session();
+  void plan_accomplices();
+  // Of one of the kinds that need no scene of their own, if none is named.
+  void add_bad_client(Random& random, std::optional<BadClientKind> kind = std::nullopt);
   // Of those whose disk may fail for good, in part.
   [[nodiscard]] std::uint64_t faulty_with_disks() const;
   void plan_unmarked_disks();
@@ -83,6 +91,8 @@ class Planner {
   Random disks_;
   Random origins_;
   Random halts_;
+  Random links_;
+  Random accomplices_;
   Scenario scenario_;
   std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
   std::uint64_t healed_at_ms_ = 1000;

@@ -107,6 +107,8 @@ std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
       return make_lying_keys(villain);
     case BehaviourKind::lying_states:
       return make_lying_states(villain);
+    case BehaviourKind::false_holder:
+      return make_false_holder(villain);
     case BehaviourKind::count_:
       break;
   }

@@ -46,6 +46,8 @@ BehaviourPointer make_mutating(Villain villain);
 BehaviourPointer make_lying_keys(Villain villain);
 // uncertain.cpp
 BehaviourPointer make_lying_states(Villain villain);
+// bodies.cpp
+BehaviourPointer make_false_holder(Villain villain);
 // state_transfer.cpp
 BehaviourPointer make_lying_roots(Villain villain);
 BehaviourPointer make_siding_roots(Villain villain);

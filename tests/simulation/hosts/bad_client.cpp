@@ -20,6 +20,7 @@ constexpr std::size_t kBodiesMax = 20;
 constexpr std::uint32_t kDrippedAtOnce = 3;
 constexpr std::uint32_t kDrippedFirstSession = 4;  // apart from those of its other ingredients
 constexpr std::uint64_t kLoneBodyMiBMax = 12;
+constexpr std::uint64_t kClocksApart = 200'000;  // of two processes, in microseconds
 constexpr std::uint32_t kNamesAtOnce = 64;
 constexpr std::uint32_t kNamesFirstSession = 1024;  // behind all others
 
@@ -69,6 +70,8 @@ void BadClient::act() {
       return send_lone_body();
     case BadClientKind::greedy:
       return send_greedily();
+    case BadClientKind::shared_session:
+      return send_as_one_of_two();
     case BadClientKind::count_:
       return;
   }
@@ -157,6 +160,21 @@ void BadClient::send_greedily() {
     const pbft::Frame frame = request(next_operation(), ++timestamp_);
     send_to(kAll, random_.chance(30) ? pbft::sign_request(*frame, keys_) : frame);
   }
+}
+
+// Each does what a correct client does, by its own clock: what the one has asked for is old to
+// replicas that have executed what the other one has.
+void BadClient::send_as_one_of_two() {
+  const std::uint64_t which = random_.below(lasts_.size());
+  pbft::Frame& last = lasts_.at(which);
+  if (last == nullptr || random_.chance(50)) {
+    const auto now = std::chrono::duration_cast<microseconds>(scheduler_.now().time_since_epoch());
+    last =
+        request(next_operation(), static_cast<std::uint64_t>(now.count()) + which * kClocksApart);
+  } else {
+    last = pbft::sign_request(*last, keys_);
+  }
+  send_to(kAll, last);
 }
 
 void BadClient::send_garbage() {

@@ -2,6 +2,7 @@
 // have to be served beside it all the same.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,7 @@ class BadClient {
   void send_flood();
   void send_greedily();
   void send_garbage();
+  void send_as_one_of_two();
   // An operation, which is then the last one of `bodies_`.
   std::shared_ptr<const Bytes> draw_body();
   void send_name_of_body();
@@ -59,7 +61,8 @@ class BadClient {
   std::uint32_t greedy_session_ = 0;
   std::uint64_t timestamp_ = 0;
   std::uint64_t operations_ = 0;
-  pbft::Frame last_;  // request
+  pbft::Frame last_;                  // request
+  std::array<pbft::Frame, 2> lasts_;  // of two processes
   std::vector<pbft::BodyTree> bodies_;
   std::uint64_t served_ = 0;  // replicas that get bodies
   // Each body that drips: replicas that get it so, and when each of them got the last part.

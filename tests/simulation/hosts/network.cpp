@@ -15,9 +15,11 @@ Network::Network(const Scenario& scenario, Scheduler& scheduler, const Trace& tr
       scheduler_(scheduler),
       random_(scenario.seed, kPurposeNetwork),
       trace_(trace),
-      deliver_(std::move(deliver)) {
+      deliver_(std::move(deliver)),
+      connections_(scheduler, deliver_) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     if (ingredient.kind == IngredientKind::partition) partitions_.push_back(ingredient);
+    if (ingredient.kind == IngredientKind::narrow_links) narrow_.push_back(ingredient);
     if (ingredient.percent > 0) shares_.push_back(ingredient);
     if (ingredient.kind == IngredientKind::lateness) longest_lateness_ = ingredient.offset;
   }
@@ -62,18 +64,30 @@ void Network::send(NodeId from, const pbft::Outgoing& outgoing, Duration delay) 
     Bytes damaged = *frame;
     damaged[random_.below(damaged.size())] ^= static_cast<std::uint8_t>(1 << random_.below(8));
     if (random_.chance(10)) damaged.resize(random_.below(damaged.size()));
-    return deliver_later(to, std::make_shared<const Bytes>(std::move(damaged)), delay);
+    return deliver_later(from, to, std::make_shared<const Bytes>(std::move(damaged)), delay);
   }
   tell(from, outgoing, "");
-  deliver_later(to, frame, delay);
-  if (strikes(IngredientKind::repetition)) deliver_later(to, frame, delay);
+  deliver_later(from, to, frame, delay);
+  if (strikes(IngredientKind::repetition)) deliver_later(from, to, frame, delay);
 }
 
-void Network::deliver_later(NodeId to, const pbft::Frame& frame, Duration delay) {
+const Ingredient* Network::narrows(NodeId from, NodeId to) const {
+  const auto found = std::find_if(narrow_.begin(), narrow_.end(), [&](const Ingredient& links) {
+    return links.is_active(scheduler_.now()) &&
+           (contains(links.nodes, from) || contains(links.nodes, to));
+  });
+  return found == narrow_.end() ? nullptr : &*found;
+}
+
+void Network::deliver_later(NodeId from, NodeId to, const pbft::Frame& frame, Duration delay) {
   const auto most = std::chrono::duration_cast<microseconds>(scenario_.delay_max).count();
   delay += microseconds(random_.between(50, static_cast<std::uint64_t>(most)));
   if (strikes(IngredientKind::lateness)) {
     delay += longest_lateness_ * static_cast<std::int64_t>(random_.below(100)) / 100;
+  }
+  if (const Ingredient* links = narrows(from, to)) {
+    if (strikes(IngredientKind::narrow_links)) connections_.break_off(from, to);
+    return connections_.send(from, to, frame, {links->count, links->offset}, delay);
   }
   scheduler_.after(delay, [this, to, frame] { deliver_(to, frame); });
 }

@@ -1,10 +1,12 @@
 // The network between the nodes of a run: loses, delays, repeats, reorders and damages frames and
-// is cut in parts, as the scenario says, until it has healed.
+// is cut in parts, as the scenario says, until it has healed. Links of some replicas may be narrow
+// (connections.hpp); elsewhere there is no order, and room for everything.
 #pragma once
 
 #include <functional>
 
 #include "pbft/core/state/actions.hpp"
+#include "simulation/hosts/connections.hpp"
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/hosts/trace.hpp"
 #include "simulation/random.hpp"
@@ -25,7 +27,8 @@ class Network {
  private:
   [[nodiscard]] bool separated(NodeId a, NodeId b) const;
   [[nodiscard]] bool strikes(IngredientKind kind);
-  void deliver_later(NodeId to, const pbft::Frame& frame, Duration delay);
+  [[nodiscard]] const Ingredient* narrows(NodeId from, NodeId to) const;
+  void deliver_later(NodeId from, NodeId to, const pbft::Frame& frame, Duration delay);
   void tell(NodeId from, const pbft::Outgoing& outgoing, const char* what) const;
 
   const Scenario& scenario_;
@@ -35,6 +38,8 @@ class Network {
   Deliver deliver_;
   std::vector<Ingredient> partitions_;
   std::vector<Ingredient> shares_;
+  std::vector<Ingredient> narrow_;
+  Connections connections_;
   Duration longest_lateness_{};
   std::uint64_t frames_ = 0;
 };

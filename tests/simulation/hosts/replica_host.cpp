@@ -287,7 +287,7 @@ void ReplicaHost::take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaA
   if (scenario_.canary == Canary::hoards) hoard_.push_back(Bytes(kHoarded));
   if (scenario_.canary == Canary::chatters) pass_on(frame, keys_->replicas(), actions);
   if (scenario_.canary == Canary::looks_at_all) looks_at_all_ += status_.bodies_missing;
-  prices_.end_step(actions, looks(), now(), std::exchange(priced_, actions.sends.size()));
+  prices_.end_step(actions, looks(), now(), std::exchange(priced_, Prices::asked_for(actions)));
   prices_.begin_step(Prices::Cause::member);
   if (scenario_.canary != Canary::votes_in_left_view) return;
   for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), *keys_)) {
@@ -314,7 +314,7 @@ bool ReplicaHost::is_limited_by_name(ByteView frame) {
 
 // As status_ and counters_ still are: before the frame.
 void ReplicaHost::count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic) {
-  const auto header = pbft::peek_header(*frame);
+  const auto header = pbft::peek_header(*opened(frame, keys_->replicas()));
   if (!misconduct_.is_none() || !header) return;
   bool has_reached = authentic;
   if (header->type == pbft::MessageType::pledge) {
@@ -329,7 +329,7 @@ void ReplicaHost::count_lie(BehaviourKind kind, const pbft::Frame& frame, bool a
 
 void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& event) {
   pbft::ReplicaActions actions;
-  priced_ = 0;
+  priced_ = {};
   prices_.begin_step(Prices::Cause::member);
   {
     const MemoryUser user = prices_.use_memory();

@@ -216,7 +216,7 @@ class ReplicaHost {
   std::optional<TimePoint> halted_at_;  // when something first had to wait for its machine
   TimePoint free_at_{};                 // its service, of what takes it long
   std::shared_ptr<Process> process_;
-  std::size_t priced_ = 0;                  // frames to be sent of this event
+  Prices::Asked priced_;                    // of this event
   RepeatedReplies repeated_;                // a defect
   std::map<NodeId, TimePoint> limited_at_;  // likewise
   std::set<NodeId> grudges_;                // likewise
