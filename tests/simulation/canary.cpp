@@ -92,7 +92,7 @@ std::string_view finding_of(Canary canary) {
     case Canary::hashes_garbage:
       return "the bound hashed-bytes-per-step";
     case Canary::chatters:
-      return "the bound bytes-per-second";
+      return "the bound frames-per-second";
     case Canary::looks_at_all:
       return "the bound looks-per-second";
     case Canary::repeats_replies:
