@@ -12,14 +12,15 @@
 //    before, where that is promised.
 //  - On a network that works, no call waits for longer than f primaries and their time-outs explain
 //    (*liveness under faults*).
-//  - Where no replica is faulty, on such a network, no primary runs into a time-out, whatever
-//    clients do (*no view changes that no fault explains*).
-//  - On such a network, while no view changes, no client has more ordered in front of a call that
-//    has arrived than what was on its way, and its turns (*fairness*).
+//  - Where replicas and network do nothing wrong, no primary runs into a time-out, whatever clients
+//    do (*no view change that no fault explains*).
+//  - There, while no view changes, no client has more ordered in front of a call that has arrived
+//    than what was on its way, and its turns (*fairness*).
 //  - While a state is full, all replicas refuse the same writes, and no others (*full states*).
 //  - No correct replica is accused, and none leaves the group without need.
-//  - A correct replica whose service is well gives its state up for none that fewer than f+1
-//    correct replicas have, and goes on answering (*repair*); on a network that works.
+//  - On a network that works, no correct replica gives its state up for one that fewer than f+1
+//    correct replicas have; and one whose service is well goes on answering, where nothing is
+//    executed ahead (*repair*).
 //
 // A replica that lies is held to this as well, but for the accusations: its own state is that of a
 // correct one.

@@ -66,6 +66,8 @@ void Coverage::add(const Coverage& other) {
   bodies_given_up += other.bodies_given_up;
   keys_learnt += other.keys_learnt;
   frames += other.frames;
+  frames_dropped += other.frames_dropped;
+  connections_broken += other.connections_broken;
   steps += other.steps;
   add_each(ingredients, other.ingredients);
   add_each(behaviours, other.behaviours);
@@ -85,7 +87,9 @@ std::string describe(const Coverage& coverage) {
       << " restarts, " << coverage.states_restored << " states restored, " << coverage.parts_fetched
       << " parts fetched, " << coverage.bodies_fetched << " bodies fetched, "
       << coverage.bodies_given_up << " given up, " << coverage.keys_learnt << " keys learnt, "
-      << coverage.frames << " frames, " << coverage.steps << " steps\n";
+      << coverage.frames << " frames, " << coverage.frames_dropped
+      << " dropped in front of narrow links, " << coverage.connections_broken
+      << " connections broken, " << coverage.steps << " steps\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);
   write<BehaviourKind>(out, "replicas", coverage.behaviours);
   write<BadClientKind>(out, "clients", coverage.bad_clients);

@@ -34,6 +34,8 @@ struct Coverage {
   std::uint64_t bodies_given_up = 0;
   std::uint64_t keys_learnt = 0;  // for MACs, at each node
   std::uint64_t frames = 0;
+  std::uint64_t frames_dropped = 0;  // in front of narrow links
+  std::uint64_t connections_broken = 0;
   std::uint64_t steps = 0;
   // Runs in which it occurs.
   std::array<std::uint64_t, kIngredientKinds> ingredients{};

@@ -95,7 +95,7 @@ enum class BehaviourKind : std::uint8_t {
   mutating,             // one field of a live message, by a little
   lying_keys,           // for MACs, where these change
   lying_states,         // behind writes without an answer, and of those that operators ask for
-  false_holder,         // of bodies of which a client, its accomplice, tells some replicas only
+  false_holder,         // claims bodies that a client, its accomplice, serves to some replicas only
   count_,
 };
 constexpr std::size_t kBehaviourKinds = static_cast<std::size_t>(BehaviourKind::count_);

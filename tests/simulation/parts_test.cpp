@@ -159,11 +159,14 @@ struct NarrowLink {
 
   Scheduler scheduler;
   std::vector<Arrival> arrivals;
-  Connections::Deliver deliver = [this](NodeId, const pbft::Frame& frame) {
-    const Duration now = scheduler.now().time_since_epoch();
-    arrivals.push_back({std::chrono::duration_cast<milliseconds>(now).count(), frame->front()});
-  };
-  Connections connections{scheduler, deliver};
+  std::vector<std::uint8_t> dropped;
+  Connections connections{
+      scheduler,
+      [this](NodeId, const pbft::Frame& frame) {
+        const Duration now = scheduler.now().time_since_epoch();
+        arrivals.push_back({std::chrono::duration_cast<milliseconds>(now).count(), frame->front()});
+      },
+      [this](NodeId, NodeId, const pbft::Frame& frame) { dropped.push_back(frame->front()); }};
 
   void send(std::uint8_t frame, Duration delay) {
     connections.send(0, 1, std::make_shared<const Bytes>(1000, frame), kLimits, delay);
@@ -189,6 +192,7 @@ TEST_CASE("In front of a narrow link the oldest frames are dropped, but for the 
     link.send(frame, milliseconds(1));
   link.run();
   CHECK(link.arrivals == std::vector<NarrowLink::Arrival>{{11, 1}, {21, 4}, {31, 5}, {41, 6}});
+  CHECK(link.dropped == std::vector<std::uint8_t>{2, 3});
 }
 
 TEST_CASE("A connection that breaks loses what waits, what leaves, and what is on its way") {
@@ -196,7 +200,7 @@ TEST_CASE("A connection that breaks loses what waits, what leaves, and what is o
   for (std::uint8_t frame = 1; frame <= 3; ++frame)
     link.send(frame, milliseconds(50));
   link.scheduler.after(milliseconds(15), [&] {
-    link.connections.break_off(0, 1);
+    link.connections.break_off_all(1);
     link.send(4, milliseconds(1));
   });
   link.run();
@@ -207,9 +211,13 @@ TEST_CASE("Every kind of fault is drawn") {
   std::array<bool, kBehaviourKinds> behaviours{};
   std::array<bool, kBadClientKinds> bad_clients{};
   std::array<bool, kIngredientKinds> kinds{};
+  std::array<bool, 2> narrow_links{};  // for a time, and for good
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     for (const Ingredient& ingredient : make_scenario(seed, Canary::none).ingredients) {
       kinds.at(static_cast<std::size_t>(ingredient.kind)) = true;
+      if (ingredient.kind == IngredientKind::narrow_links) {
+        narrow_links.at(ingredient.until == TimePoint::max() ? 1 : 0) = true;
+      }
       if (ingredient.kind == IngredientKind::misconduct) {
         behaviours.at(static_cast<std::size_t>(ingredient.behaviour)) = true;
       }
@@ -222,6 +230,7 @@ TEST_CASE("Every kind of fault is drawn") {
     return std::all_of(drawn.begin(), drawn.end(), [](bool one) { return one; });
   };
   CHECK(all(kinds));
+  CHECK(all(narrow_links));
   CHECK(all(behaviours));
   CHECK(all(bad_clients));
 }

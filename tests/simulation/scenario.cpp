@@ -71,6 +71,8 @@ bool Scenario::blames_nobody() const {
              case IngredientKind::clock:
              case IngredientKind::many_at_once:
                return true;
+             case IngredientKind::narrow_links:
+               return ingredient.until == TimePoint::max();
              case IngredientKind::bad_client:
                // A batch that no backup takes, until signatures are demanded of that client.
                return ingredient.bad_client != BadClientKind::selective_macs;

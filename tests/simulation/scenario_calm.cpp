@@ -98,8 +98,10 @@ void add_noise(Scenario& scenario, Random& random) {
   if (random.chance(40)) add(IngredientKind::noisy_answers);
 }
 
-// That carry what correct replicas need, and no more than a few times as much, for good.
-void add_links(Scenario& scenario, Random& random) {
+// All links are narrow for good, and carry what correct replicas need.
+void add_links(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeWideLinks);
+  if (!random.chance(kWideLinksPercent)) return;
   Ingredient links;
   links.kind = IngredientKind::narrow_links;
   links.nodes = scenario.all_replicas();
@@ -197,9 +199,15 @@ void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
     scenario.ingredients.push_back(client);
     if (has_large_bodies) break;
   }
+  Random accomplices(scenario.seed, kPurposeAccomplices);
+  if (!has_large_bodies && accomplices.chance(20)) {
+    Ingredient client = scenario.ingredients.back();
+    client.bad_client = BadClientKind::shared_session;
+    scenario.ingredients.push_back(client);
+  }
   Random turns(scenario.seed, kPurposeTurns);
   if (turns.chance(40)) add_turns(scenario, turns);
-  if (!has_large_bodies) return;
+  if (!has_large_bodies) return add_links(scenario);
   scenario.replica.log_bytes_max = pbft::ReplicaSettings().log_bytes_max;
   scenario.replica.checkpoint_bytes = pbft::ReplicaSettings().checkpoint_bytes;
 }
@@ -314,8 +322,7 @@ void set_scene(Scenario& scenario) {
   }
   fill_up_liars(scenario, random);
   if (is_noisy) add_noise(scenario, random);
-  Random links(scenario.seed, kPurposeWideLinks);
-  if (links.chance(kWideLinksPercent)) add_links(scenario, links);
+  add_links(scenario);
 }
 
 void set_changing_scene(Scenario& scenario) {

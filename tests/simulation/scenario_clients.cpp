@@ -1,4 +1,4 @@
-// Of how a seed becomes a scenario: faulty clients, their accomplices, and strangers.
+// `Planner` draws faulty clients, their accomplices, and strangers.
 #include "simulation/scenario_planner.hpp"
 
 namespace prophecy::simulation {

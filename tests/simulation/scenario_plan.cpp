@@ -480,8 +480,8 @@ void Planner::plan_halts() {
   }
 }
 
-// From a trickle to what holds nobody up. Not where a replica may be taken for one that
-// has lost its memory, as when it is cut off.
+// The links carry as little as a trickle, or so much that nobody is held up. Replicas behind a
+// trickle are as good as cut off, which plan_unmarked_disks() has no use for.
 void Planner::plan_narrow_links() {
   if (scenario_.has(IngredientKind::unmarked_disks) || !links_.chance(15)) return;
   const std::uint64_t all = scenario_.all_replicas();

@@ -75,7 +75,7 @@ class Planner {
   void plan_narrow_links();
   void plan_shared_session();
   void plan_accomplices();
-  // Of one of the kinds that need no scene of their own, if none is named.
+  // The kind is drawn if none is named, from those that need no scene of their own.
   void add_bad_client(Random& random, std::optional<BadClientKind> kind = std::nullopt);
   // Of those whose disk may fail for good, in part.
   [[nodiscard]] std::uint64_t faulty_with_disks() const;

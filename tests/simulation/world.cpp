@@ -200,13 +200,21 @@ void World::at_each(std::uint64_t nodes, const std::function<void(ReplicaHost&)>
   }
 }
 
+void World::crash(NodeId node, bool loses_power) {
+  replicas_[node]->crash(loses_power);
+  network_.on_process_ended(node);
+}
+
 void World::strike(const Ingredient& ingredient) {
   switch (ingredient.kind) {
     case IngredientKind::power_loss:
-      return at_each(ingredient.nodes, [](ReplicaHost& replica) { replica.crash(true); });
+      for (NodeId node = 0; node < replicas_.size(); ++node) {
+        if (contains(ingredient.nodes, node)) crash(node, true);
+      }
+      return;
     case IngredientKind::lost_disk:
       if (ingredient.turn == 0 && !one_more_may_be_faulty()) return;
-      replicas_[ingredient.node]->crash(true);
+      crash(ingredient.node, true);
       replicas_[ingredient.node]->lose_disk();
       return;
     case IngredientKind::wrong_service:
@@ -225,7 +233,7 @@ void World::strike(const Ingredient& ingredient) {
     case IngredientKind::lost_services:
       return at_each(ingredient.nodes, [](ReplicaHost& replica) { replica.lose_service(); });
     default:
-      replicas_[ingredient.node]->crash();
+      crash(ingredient.node, false);
       return refuse(ingredient);
   }
 }
@@ -471,6 +479,8 @@ Coverage World::coverage() const {
   }
   coverage.runs_with_new_view = coverage.views_entered > 0 ? 1 : 0;
   coverage.frames = network_.frames();
+  coverage.frames_dropped = network_.frames_dropped();
+  coverage.connections_broken = network_.breaks();
   coverage.steps = steps_;
   coverage.lies_reached = lies_.reached();
   for (const auto& [node, host] : key_hosts_)

@@ -53,6 +53,7 @@ class World {
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);
   void at_each(std::uint64_t nodes, const std::function<void(ReplicaHost&)>& what);
+  void crash(NodeId node, bool loses_power);
   void strike(const Ingredient& ingredient);
   void refuse(const Ingredient& crash);
   // Once all of the first turn are correct members; until then it is tried again.

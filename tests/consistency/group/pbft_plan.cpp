@@ -22,7 +22,7 @@ Ingredient share(IngredientKind kind, std::uint64_t percent) {
 // The liar's agent breaks the protocol, from the beginning to the end.
 Ingredient misconduct(const RunSettings& run, simulation::Random& random) {
   using simulation::BehaviourKind;
-  // Session keys are not exchanged here.
+  // Session keys are not exchanged here, no write ends without an answer, and no client is faulty.
   constexpr auto kEnd = static_cast<std::uint64_t>(BehaviourKind::lying_keys);
   Ingredient ingredient;
   ingredient.kind = IngredientKind::misconduct;

@@ -1,7 +1,9 @@
-// A replica that is the accomplice of a client which serves a body to some replicas only: it says
-// that it has each body that it hears of, and votes for none of the batches that may name it. So
+// `FalseHolder` is the accomplice of a client that serves a body to some replicas only: it claims
+// to have each body that it receives the name of, and does not prepare the batches that name it. So
 // the primary proposes what fewer than 2f+1 can prepare at once.
 #include <deque>
+#include <set>
+#include <utility>
 
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
@@ -10,7 +12,7 @@
 namespace prophecy::simulation {
 namespace {
 
-constexpr std::size_t kHeardMax = 32;
+constexpr std::size_t kBatchesMax = 64;
 
 class FalseHolder final : public Behaviour {
  public:
@@ -18,27 +20,25 @@ class FalseHolder final : public Behaviour {
 
   bool receive(const pbft::Frame& frame) override {
     const std::uint32_t replicas = villain_.replicas();
+    if (const auto proposal = pbft::decode_pre_prepare(*frame, replicas)) {
+      note(*proposal);
+      return true;
+    }
     const auto passed_on = pbft::decode_forward(*frame);
     const ByteView request = passed_on ? passed_on->request : ByteView(*frame);
     const auto asked = pbft::decode_request(request, replicas);
-    if (!asked || !asked->body || asked->body->root == last_) return true;
-    last_ = asked->body->root;
-    heard_.emplace_back(request.begin(), request.end());
-    if (heard_.size() > kHeardMax) heard_.pop_front();
-    votes_withheld_ = 1 + villain_.random.below(2 * std::uint64_t{replicas});
+    if (asked && asked->body && claimed_.insert(asked->body->root).second) {
+      to_claim_.emplace_back(request.begin(), request.end());
+    }
     return true;
   }
 
   void send(const Sending& honest, std::vector<Sending>& out) override {
     const std::uint32_t replicas = villain_.replicas();
     const auto vote = pbft::decode_vote(*honest.what.frame, pbft::MessageType::prepare, replicas);
-    if (vote && votes_withheld_ > 0) {
-      --votes_withheld_;
-    } else {
-      out.push_back(honest);
-    }
-    for (; !heard_.empty(); heard_.pop_front()) {
-      const pbft::Frame claim = pbft::encode_forward(heard_.front(), villain_.keys);
+    if (!vote || !batches_.contains({vote->sequence, vote->view})) out.push_back(honest);
+    for (; !to_claim_.empty(); to_claim_.pop_front()) {
+      const pbft::Frame claim = pbft::encode_forward(to_claim_.front(), villain_.keys);
       for (NodeId to = 0; to < replicas; ++to) {
         if (to == villain_.self()) continue;
         out.push_back(honest);
@@ -48,10 +48,19 @@ class FalseHolder final : public Behaviour {
   }
 
  private:
+  void note(const pbft::PrePrepareMessage& proposal) {
+    for (const pbft::RequestMessage& request : proposal.requests) {
+      if (request.body && claimed_.contains(request.body->root)) {
+        batches_.insert({proposal.sequence, proposal.view});
+      }
+    }
+    if (batches_.size() > kBatchesMax) batches_.erase(batches_.begin());
+  }
+
   Villain villain_;
-  pbft::Digest last_{};      // the body that it has heard of last
-  std::deque<Bytes> heard_;  // requests that it has not claimed to have the bodies of
-  std::uint64_t votes_withheld_ = 0;
+  std::set<pbft::Digest> claimed_;
+  std::deque<Bytes> to_claim_;                                 // requests by digest
+  std::set<std::pair<std::uint64_t, std::uint64_t>> batches_;  // numbers and views
 };
 
 }  // namespace

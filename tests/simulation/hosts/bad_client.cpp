@@ -20,6 +20,7 @@ constexpr std::size_t kBodiesMax = 20;
 constexpr std::uint32_t kDrippedAtOnce = 3;
 constexpr std::uint32_t kDrippedFirstSession = 4;  // apart from those of its other ingredients
 constexpr std::uint64_t kLoneBodyMiBMax = 12;
+constexpr std::uint32_t kSharedSession = 700;    // apart from those of its other ingredients
 constexpr std::uint64_t kClocksApart = 200'000;  // of two processes, in microseconds
 constexpr std::uint32_t kNamesAtOnce = 64;
 constexpr std::uint32_t kNamesFirstSession = 1024;  // behind all others
@@ -162,15 +163,18 @@ void BadClient::send_greedily() {
   }
 }
 
-// Each does what a correct client does, by its own clock: what the one has asked for is old to
-// replicas that have executed what the other one has.
+// Each goes by its own clock. What the one asks for is old to replicas that have executed what the
+// other one has; a process that learns that leaps ahead, as a correct client does.
 void BadClient::send_as_one_of_two() {
+  session_ = kSharedSession;
   const std::uint64_t which = random_.below(lasts_.size());
   pbft::Frame& last = lasts_.at(which);
   if (last == nullptr || random_.chance(50)) {
     const auto now = std::chrono::duration_cast<microseconds>(scheduler_.now().time_since_epoch());
-    last =
-        request(next_operation(), static_cast<std::uint64_t>(now.count()) + which * kClocksApart);
+    std::uint64_t timestamp = static_cast<std::uint64_t>(now.count()) + which * kClocksApart;
+    if (timestamp <= timestamp_ && random_.chance(50)) timestamp = timestamp_ + 2 * kClocksApart;
+    timestamp_ = std::max(timestamp_, timestamp);
+    last = request(next_operation(), timestamp);
   } else {
     last = pbft::sign_request(*last, keys_);
   }

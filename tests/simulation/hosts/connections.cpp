@@ -1,11 +1,12 @@
 #include "simulation/hosts/connections.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace prophecy::simulation {
 
-Connections::Connections(Scheduler& scheduler, const Deliver& deliver)
-    : scheduler_(scheduler), deliver_(deliver) {}
+Connections::Connections(Scheduler& scheduler, Deliver deliver, Drop drop)
+    : scheduler_(scheduler), deliver_(std::move(deliver)), drop_(std::move(drop)) {}
 
 void Connections::send(NodeId from, NodeId to, const pbft::Frame& frame, const Limits& limits,
                        Duration delay) {
@@ -15,6 +16,7 @@ void Connections::send(NodeId from, NodeId to, const pbft::Frame& frame, const L
   const auto longest_us = std::chrono::duration_cast<microseconds>(limits.longest_queue).count();
   const std::uint64_t room = limits.bytes_per_ms * static_cast<std::uint64_t>(longest_us) / 1000;
   while (connection.bytes_queued > room && connection.queue.size() > 1) {
+    drop_(from, to, connection.queue.front().frame);
     connection.bytes_queued -= connection.queue.front().frame->size();
     connection.queue.pop_front();
   }
@@ -47,6 +49,12 @@ void Connections::break_off(NodeId from, NodeId to) {
   const std::uint64_t breaks = connection.breaks + 1;
   connection = {};
   connection.breaks = breaks;
+}
+
+void Connections::break_off_all(NodeId node) {
+  for (const auto& [ends, connection] : connections_) {
+    if (ends.first == node || ends.second == node) break_off(ends.first, ends.second);
+  }
 }
 
 }  // namespace prophecy::simulation

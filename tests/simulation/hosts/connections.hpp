@@ -1,7 +1,10 @@
-// Connections over links that are narrow. What a node sends to another one stays in its order, and
-// leaves at so many bytes in a millisecond. Beyond what a queue holds the oldest frames are
-// dropped, as a replica's outgoing queues do. With a connection that breaks, all that is on it is
-// lost.
+// `Connections` carries the frames of a `Network` over links that are narrow. What a node sends
+// another one stays in its order, and leaves at so many bytes in a millisecond. Beyond what a queue
+// holds the oldest frames are dropped, as a replica's outgoing queues do. With a connection that
+// breaks, all that is on it is lost; the next frame opens another one at once.
+//
+// Each pair of nodes has a width of its own, in each direction: nodes share no uplink. Nor do
+// frames that are sent before a link becomes narrow, or after it was, wait for those in between.
 #pragma once
 
 #include <deque>
@@ -17,17 +20,20 @@ namespace prophecy::simulation {
 class Connections {
  public:
   using Deliver = std::function<void(NodeId to, const pbft::Frame& frame)>;
+  // A frame was dropped in front of a link.
+  using Drop = std::function<void(NodeId from, NodeId to, const pbft::Frame& frame)>;
 
-  // Both outlive this.
-  Connections(Scheduler& scheduler, const Deliver& deliver);
+  Connections(Scheduler& scheduler, Deliver deliver, Drop drop);
 
   struct Limits {
     std::uint64_t bytes_per_ms = 0;
     Duration longest_queue{};  // a queue holds what leaves in this time
   };
-  // `delay` is that of the way, behind the queue. The direction counts: each has its own limits.
+  // `delay` is that of the way, behind the queue.
   void send(NodeId from, NodeId to, const pbft::Frame& frame, const Limits& limits, Duration delay);
   void break_off(NodeId from, NodeId to);
+  // Likewise, all connections of a node whose process has ended.
+  void break_off_all(NodeId node);
 
  private:
   struct Waiting {
@@ -47,7 +53,8 @@ class Connections {
   void send_next(Ends ends);
 
   Scheduler& scheduler_;
-  const Deliver& deliver_;
+  Deliver deliver_;
+  Drop drop_;
   std::map<Ends, Connection> connections_;
 };
 

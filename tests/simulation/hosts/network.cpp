@@ -16,7 +16,10 @@ Network::Network(const Scenario& scenario, Scheduler& scheduler, const Trace& tr
       random_(scenario.seed, kPurposeNetwork),
       trace_(trace),
       deliver_(std::move(deliver)),
-      connections_(scheduler, deliver_) {
+      connections_(scheduler, deliver_, [this](NodeId from, NodeId to, const pbft::Frame& frame) {
+        ++frames_dropped_;
+        tell(from, {to, 0, frame}, "  [no room]");
+      }) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     if (ingredient.kind == IngredientKind::partition) partitions_.push_back(ingredient);
     if (ingredient.kind == IngredientKind::narrow_links) narrow_.push_back(ingredient);
@@ -81,15 +84,23 @@ const Ingredient* Network::narrows(NodeId from, NodeId to) const {
 
 void Network::deliver_later(NodeId from, NodeId to, const pbft::Frame& frame, Duration delay) {
   const auto most = std::chrono::duration_cast<microseconds>(scenario_.delay_max).count();
-  delay += microseconds(random_.between(50, static_cast<std::uint64_t>(most)));
+  Duration on_the_way = microseconds(random_.between(50, static_cast<std::uint64_t>(most)));
   if (strikes(IngredientKind::lateness)) {
-    delay += longest_lateness_ * static_cast<std::int64_t>(random_.below(100)) / 100;
+    on_the_way += longest_lateness_ * static_cast<std::int64_t>(random_.below(100)) / 100;
   }
-  if (const Ingredient* links = narrows(from, to)) {
-    if (strikes(IngredientKind::narrow_links)) connections_.break_off(from, to);
-    return connections_.send(from, to, frame, {links->count, links->offset}, delay);
+  const Ingredient* links = narrows(from, to);
+  if (links == nullptr) {
+    return scheduler_.after(delay + on_the_way, [this, to, frame] { deliver_(to, frame); });
   }
-  scheduler_.after(delay, [this, to, frame] { deliver_(to, frame); });
+  if (strikes(IngredientKind::narrow_links)) {
+    ++breaks_;
+    connections_.break_off(from, to);
+  }
+  const Connections::Limits limits{links->count, links->offset};
+  const auto leave = [this, from, to, frame, limits, on_the_way] {
+    connections_.send(from, to, frame, limits, on_the_way);
+  };
+  delay == Duration{} ? leave() : scheduler_.after(delay, leave);
 }
 
 }  // namespace prophecy::simulation

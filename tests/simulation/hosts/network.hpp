@@ -22,7 +22,12 @@ class Network {
 
   // `delay` is the sender's doing, and comes on top of the network's.
   void send(NodeId from, const pbft::Outgoing& outgoing, Duration delay);
+  // Its connections break.
+  void on_process_ended(NodeId node) { connections_.break_off_all(node); }
   [[nodiscard]] std::uint64_t frames() const { return frames_; }
+  // In front of narrow links; and connections that broke there.
+  [[nodiscard]] std::uint64_t frames_dropped() const { return frames_dropped_; }
+  [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
 
  private:
   [[nodiscard]] bool separated(NodeId a, NodeId b) const;
@@ -42,6 +47,8 @@ class Network {
   Connections connections_;
   Duration longest_lateness_{};
   std::uint64_t frames_ = 0;
+  std::uint64_t frames_dropped_ = 0;
+  std::uint64_t breaks_ = 0;
 };
 
 }  // namespace prophecy::simulation
