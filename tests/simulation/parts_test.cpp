@@ -207,6 +207,19 @@ TEST_CASE("A connection that breaks loses what waits, what leaves, and what is o
   CHECK(link.arrivals == std::vector<NarrowLink::Arrival>{{26, 4}});
 }
 
+TEST_CASE("A turn of all sessions takes longer where few requests fit in the window at once") {
+  Scenario scenario;
+  scenario.clients = 3;
+  scenario.sessions = 4;
+  scenario.delay_max = milliseconds(9);
+  scenario.replica.batches_in_flight_max = 6;
+  scenario.replica.batch_requests_max = 2;
+  scenario.replica.window = 2;
+  CHECK(scenario.longest_turn() == milliseconds(162));  // three times six delays
+  scenario.replica.window = 8;
+  CHECK(scenario.longest_turn() == milliseconds(60));
+}
+
 TEST_CASE("Every kind of fault is drawn") {
   std::array<bool, kBehaviourKinds> behaviours{};
   std::array<bool, kBadClientKinds> bad_clients{};

@@ -10,6 +10,8 @@ namespace {
 constexpr int kWaitOfTimeOuts = 3;
 constexpr Duration kWaitAnyway = seconds(1);  // retransmissions, and checkpoints
 constexpr Duration kWaitOfQueue = milliseconds(60);
+// The request, three messages of agreement, the reply, and a checkpoint.
+constexpr int kDelaysOfBatch = 6;
 // A time-out that disks, the network and a service that all do their best may not reach.
 constexpr Duration kExplainsNothing = milliseconds(250);
 
@@ -148,7 +150,17 @@ Duration Scenario::longest_wait() const {
     views += time_out;
     time_out = std::min<Duration>(2 * time_out, replica.view_change_timeout_max);
   }
-  return kWaitOfTimeOuts * views + kWaitAnyway + kWaitOfQueue * longest_queue();
+  return kWaitOfTimeOuts * views + kWaitAnyway + longest_turn() * longest_queue();
+}
+
+// Of one call of each session. A small window, or small batches, hold a full load up, and no
+// primary is to blame.
+Duration Scenario::longest_turn() const {
+  const std::uint64_t batches =
+      std::min<std::uint64_t>(replica.window, replica.batches_in_flight_max);
+  const std::uint64_t at_once = batches * replica.batch_requests_max;
+  const auto rounds = static_cast<std::int64_t>((clients * sessions + at_once - 1) / at_once);
+  return std::max<Duration>(kWaitOfQueue, rounds * kDelaysOfBatch * delay_max);
 }
 
 bool Scenario::has_megabytes() const {

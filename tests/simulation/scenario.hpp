@@ -64,8 +64,9 @@ struct Scenario {
   // Likewise, and no replica is faulty: nothing is a reason to leave a view.
   [[nodiscard]] bool blames_nobody() const;
   // Of a call, on such a network, however f replicas misbehave: each may be primary once, and is
-  // replaced after its time-out, which doubles; and so much for each call in front.
+  // replaced after its time-out, which doubles; and a turn for each call in front.
   [[nodiscard]] Duration longest_wait() const;
+  [[nodiscard]] Duration longest_turn() const;
   // Nothing that it says is ever altered, by itself or on the way.
   [[nodiscard]] bool is_blameless(NodeId node) const;
   // Bits of replicas that are crashed or misbehave for ever.
