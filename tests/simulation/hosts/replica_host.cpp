@@ -387,8 +387,10 @@ void ReplicaHost::release() {
 void ReplicaHost::flush_parts() {
   // Without a first state a replica executes nothing, and waits for its disk.
   const bool refuses = befalls(IngredientKind::refusing_disk) && disk_.has_state();
-  const auto answer = [this](bool done) {
-    checker_.on_record(self_, disk_.recorded_numbers());
+  // Until the first one, bytes alone bound the record (docs/storage.md).
+  const bool has_state = disk_.has_state();
+  const auto answer = [this, has_state](bool done) {
+    if (has_state) checker_.on_record(self_, disk_.recorded_numbers());
     when_running([this, done] {
       with_core([&](pbft::ReplicaActions& more) {
         process_->replica.on_parts_flushed(done, now(), more);
