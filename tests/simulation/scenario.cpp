@@ -153,8 +153,8 @@ Duration Scenario::longest_wait() const {
   return kWaitOfTimeOuts * views + kWaitAnyway + longest_turn() * longest_queue();
 }
 
-// Of one call of each session. A small window, or small batches, hold a full load up, and no
-// primary is to blame.
+// In a turn each session has one call ordered. Small windows and small batches hold up a full load,
+// and no primary is to blame.
 Duration Scenario::longest_turn() const {
   const std::uint64_t batches =
       std::min<std::uint64_t>(replica.window, replica.batches_in_flight_max);

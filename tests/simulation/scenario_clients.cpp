@@ -34,7 +34,7 @@ void Planner::plan_shared_session() {
   if (accomplices_.chance(5)) add_bad_client(accomplices_, BadClientKind::shared_session);
 }
 
-// A client, and a replica that says for it what is not so.
+// A faulty client serves bodies to some replicas only, and a faulty replica claims to have them.
 void Planner::plan_accomplices() {
   if (liars_ == 0 || !accomplices_.chance(15)) return;
   add_misconduct(static_cast<NodeId>(std::countr_zero(liars_)), BehaviourKind::false_holder, 0, 0);

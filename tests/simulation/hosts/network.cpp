@@ -100,7 +100,8 @@ void Network::deliver_later(NodeId from, NodeId to, const pbft::Frame& frame, Du
   const auto leave = [this, from, to, frame, limits, on_the_way] {
     connections_.send(from, to, frame, limits, on_the_way);
   };
-  delay == Duration{} ? leave() : scheduler_.after(delay, leave);
+  if (delay == Duration{}) return leave();
+  scheduler_.after(delay, leave);
 }
 
 }  // namespace prophecy::simulation
